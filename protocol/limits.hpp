@@ -1,0 +1,121 @@
+// Every bound of the system, with its unit last in its name and its reason beside it (I11).
+#pragma once
+
+#include <cstdint>
+
+namespace baton::protocol::limits {
+
+// -- messages and files ---------------------------------------------------------------------------
+
+/// A control message never carries payload; what is larger is a mistake or an attack.
+inline constexpr std::uint64_t control_message_bytes_max = 64 * 1024;
+/// The longest prompt: two of the teaching request.
+inline constexpr std::uint32_t prompt_tokens_max = 16'384;
+/// Only submissions and prefill plans carry token ids, four bytes each, beside a control message.
+inline constexpr std::uint64_t prompt_message_bytes_max
+  = prompt_tokens_max * 4ULL + control_message_bytes_max;
+/// One piece of payload: a block of the teaching shape on one rank is 2.5 MiB.
+inline constexpr std::uint64_t payload_piece_bytes_max = 64ULL * 1024 * 1024;
+/// Floats in one message: the logits of a 256 Ki vocabulary.
+inline constexpr std::uint32_t packed_floats_max = 256 * 1024;
+/// A cluster of groups_max groups written with every field is below 100 KiB.
+inline constexpr std::uint64_t cluster_file_bytes_max = 1024 * 1024;
+/// Room for script_requests_max requests of some hundred bytes.
+inline constexpr std::uint64_t script_file_bytes_max = 64ULL * 1024 * 1024;
+/// Names appear in every log line and trace record.
+inline constexpr std::uint32_t name_characters_max = 64;
+
+// -- requests -------------------------------------------------------------------------------------
+
+/// An output budget is reserved in full, so it is bounded like the prompt.
+inline constexpr std::uint32_t output_tokens_max = 16'384;
+/// Open requests of one router, all tenants together: each is a few actors.
+inline constexpr std::uint32_t requests_open_max = 1'024;
+/// Default share of one tenant, so that one cannot fill the router alone by mistake.
+inline constexpr std::uint32_t tenant_requests_open_default = 64;
+/// First try and three retries: more would multiply load when the cluster is in trouble.
+inline constexpr std::uint32_t attempts_per_request_max = 4;
+/// Frames that the router holds for a client that does not read; past it the request is cancelled.
+inline constexpr std::uint32_t frames_unread_max = output_tokens_max;
+/// Longest deadline or script wait: one hour.
+inline constexpr std::int64_t deadline_ms_max = 3'600'000;
+/// One script: the soak has 10,000.
+inline constexpr std::uint32_t script_requests_max = 100'000;
+
+// -- groups and memory ----------------------------------------------------------------------------
+
+inline constexpr std::uint32_t groups_max = 64; ///< the router asks each one per placement
+inline constexpr std::uint32_t ranks_per_group_max = 4; ///< the degrees proven bit-identical: 1, 2, 4
+inline constexpr std::uint32_t lanes_per_reservation_max = ranks_per_group_max * ranks_per_group_max;
+/// A block table entry is 12 bytes in a grant: 4,096 entries fit a control message.
+inline constexpr std::uint32_t blocks_per_reservation_max = 4'096;
+inline constexpr std::uint32_t pool_blocks_max = 1U << 22; ///< 64 Mi tokens of 16-token blocks
+inline constexpr std::uint32_t block_tokens_max = 256; ///< a rounded-up tail wastes at most this
+inline constexpr std::uint32_t decode_slots_max = 64;  ///< sequences in one decode step
+inline constexpr std::uint32_t decode_slots_default = 8;
+inline constexpr std::uint32_t prefill_chunk_tokens_max = 4'096; ///< bounds one plan's run time
+inline constexpr std::uint32_t prefill_chunk_tokens_default = 64;
+/// Blocks without proof that their writer has stopped; past this share of the pool the group
+/// refuses new reservations (fail closed).
+inline constexpr std::uint32_t quarantine_percent_max = 25;
+/// Reservations of one pool, live and draining.
+inline constexpr std::uint32_t reservations_open_max = 1'024;
+/// Answers kept for attempts that ask twice (a re-sent reserve finds its own grant).
+inline constexpr std::uint32_t answers_kept_max = 4'096;
+
+// -- queues ---------------------------------------------------------------------------------------
+
+/// Attempts that wait in a group for prefill; past it placement says queue_full.
+inline constexpr std::uint32_t prefill_queue_max = 256;
+/// Requests that wait at the router for a place.
+inline constexpr std::uint32_t placement_queue_max = 256;
+/// Notices that came before their reservation or lane is known (story L3): kept, never dropped.
+inline constexpr std::uint32_t early_notices_max = 1'024;
+/// Step plans a leader issues ahead of the slowest rank.
+inline constexpr std::uint32_t plans_ahead_max = 4;
+/// Offers a source rank has open towards one destination rank, each one piece.
+inline constexpr std::uint32_t offers_open_max = 64;
+/// Bytes being moved on one node, and bytes offered on one lane: back-pressure, not deadlock (H3).
+inline constexpr std::uint64_t inflight_bytes_default = 256ULL * 1024 * 1024;
+inline constexpr std::uint64_t offer_window_bytes_default = 64ULL * 1024 * 1024;
+/// Trace records that a node may have unwritten; past it the node blocks new admissions.
+inline constexpr std::uint32_t trace_records_unwritten_max = 65'536;
+
+// -- leases ---------------------------------------------------------------------------------------
+
+/// Shorter than this and scheduling noise alone expires it.
+inline constexpr std::int64_t lease_ms_min = 200;
+/// Longer than this and a lost prefiller holds decode memory for too long.
+inline constexpr std::int64_t lease_ms_max = 60'000;
+/// Assumed until a link is measured: what one core copies on a slow host.
+inline constexpr std::uint64_t assumed_bytes_per_s = 500'000'000;
+/// A lease is this many times the estimate of prefill and transfer.
+inline constexpr std::int64_t lease_safety_factor = 4;
+/// Source blocks kept after `received`, for a cheap retransmission.
+inline constexpr std::int64_t retention_ms_max = 60'000;
+
+// -- waits: every one has a bound, and at the bound the state is asked again or the attempt ends ---
+
+inline constexpr std::int64_t heartbeat_ms_default = 200;
+inline constexpr std::int64_t peer_timeout_ms_default = 1'000; ///< five heartbeats missed
+inline constexpr std::int64_t peer_timeout_ms_max = 60'000;
+/// placing: waiting for a group with room; at the bound refused with the last constraint.
+inline constexpr std::int64_t place_wait_ms_max = 10'000;
+/// reserving: a grant or refusal is one round trip; at the bound asked again.
+inline constexpr std::int64_t reserve_wait_ms_max = 1'000;
+/// prefilling: silence of the group; at the bound its state is asked.
+inline constexpr std::int64_t prefill_wait_ms_max = 2'000;
+/// handing_off: silence of the destination; at the bound its coverage is asked.
+inline constexpr std::int64_t hand_off_wait_ms_max = 1'000;
+/// decoding: silence between two frames; at the bound the group is asked.
+inline constexpr std::int64_t frame_wait_ms_max = 2'000;
+/// draining: evidence of a lane; at the bound it is asked again, the blocks stay quarantined.
+inline constexpr std::int64_t evidence_wait_ms_max = 500;
+/// Times a question is repeated before its peer counts as lost (never as stopped).
+inline constexpr std::uint32_t asks_max = 5;
+/// forming, rebuilding: all ranks of a group must have joined.
+inline constexpr std::int64_t group_form_wait_ms_max = 30'000;
+/// A shutdown waits this long for evidence before it names what is left.
+inline constexpr std::int64_t shutdown_wait_ms_max = 10'000;
+
+} // namespace baton::protocol::limits
