@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu/safetensors.hpp"
+#include "protocol/ids.hpp"
 #include "protocol/outcome.hpp"
 
 #include <cstdint>
