@@ -38,6 +38,9 @@ using group_epoch = strong<struct group_epoch_tag, std::uint64_t>;
 /// Number of a step plan within a group's epoch.
 using step_number = strong<struct step_tag, std::uint64_t>;
 
+/// A sequence in one group's batch: given by the group's pool, never reused in an incarnation.
+using sequence_id = strong<struct sequence_tag, std::uint64_t>;
+
 /// 128 random bits; the default value (all zero) means "none".
 template <class Tag>
 struct random_id {

@@ -1,0 +1,235 @@
+#include "protocol/block_pool.hpp"
+
+#include "protocol/admission.hpp"
+#include "protocol/assert.hpp"
+
+#include <algorithm>
+
+namespace baton::protocol::pool {
+
+namespace {
+
+std::uint32_t count(std::size_t n) { return static_cast<std::uint32_t>(n); }
+
+/// Takes `n` free blocks for holder `number`; the caller has checked that there are so many.
+std::vector<block_ref> lease_blocks(state& s, std::uint32_t n, std::uint64_t number) {
+  BATON_ASSERT(s.free_list.size() >= n);
+  std::vector<block_ref> refs;
+  refs.reserve(n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const block_id id = s.free_list.back();
+    s.free_list.pop_back();
+    auto* was = std::get_if<block_free>(&s.blocks[id.value]);
+    BATON_ASSERT(was != nullptr);
+    const generation gen = was->next;
+    s.blocks[id.value] = block_leased{number, gen};
+    refs.push_back({id, gen});
+  }
+  s.ledger.free -= n;
+  s.ledger.leased += n;
+  return refs;
+}
+
+reservation_id begin_holding(state& s, const attempt_id& attempt, const std::vector<block_ref>& refs,
+                             bool decodes) {
+  const reservation_id id{s.config.owner, s.next_number++};
+  holding h{attempt, {}, holding_phase::leased, decodes};
+  h.blocks.reserve(refs.size());
+  for (const auto& ref : refs)
+    h.blocks.push_back(ref.block);
+  if (decodes)
+    ++s.ledger.slots_used;
+  s.holdings.emplace(id.number, std::move(h));
+  return id;
+}
+
+effect open(state& s, const reserve_request& asked) {
+  const auto& spec = asked.spec;
+  const bool in_place = asked.source.group == s.config.group;
+  const std::uint32_t total = blocks_needed(s.config, spec.prompt_tokens, spec.output_tokens);
+  auto refs = lease_blocks(s, total, s.next_number);
+  const reservation_id id = begin_holding(s, asked.attempt, refs, true);
+  grant granted;
+  granted.attempt = asked.attempt;
+  granted.reservation = id;
+  granted.sequence = {s.next_sequence++};
+  granted.group = s.config.group;
+  granted.destination = s.config.owner;
+  granted.blocks = std::move(refs);
+  granted.prompt_blocks = blocks_needed(s.config, spec.prompt_tokens, 0);
+  granted.tp_degree = s.config.tp_degree;
+  granted.in_place = in_place;
+  granted.bytes = std::uint64_t{total} * s.config.block_bytes;
+  return open_reservation{asked, std::move(granted)};
+}
+
+effect open(state& s, const start_prefill& asked) {
+  const std::uint32_t n
+    = asked.granted.in_place ? 0 : blocks_needed(s.config, asked.spec.prompt_tokens, 0);
+  auto refs = lease_blocks(s, n, s.next_number);
+  const reservation_id id = begin_holding(s, asked.attempt, refs, false);
+  return open_hold{asked, id, {s.next_sequence++}, std::move(refs)};
+}
+
+effect refuse(const reserve_request& asked, failure why) {
+  return reserve_refused{asked.attempt, std::move(why)};
+}
+effect refuse(const start_prefill& asked, failure why) {
+  return prefill_refused{asked.attempt, std::move(why)};
+}
+
+template <class Asked>
+void admit_or_wait(state& s, std::vector<effect>& effects, const Asked& asked, instant now) {
+  const admission_verdict verdict = admit(s, asked);
+  if (!verdict.why) {
+    effects.push_back(open(s, asked));
+    return;
+  }
+  const bool may_wait = verdict.would_fit_later && asked.spec.queue_ms > 0;
+  if (may_wait && s.queue.size() < s.config.waiting_max) {
+    s.queue.push_back({asked, after_ms(now, asked.spec.queue_ms)});
+    effects.push_back(arm_timer{asked.spec.queue_ms});
+    return;
+  }
+  effects.push_back(refuse(asked, verdict.why));
+}
+
+/// Lets in those who wait, in order; a large one at the head is not overtaken by small ones.
+void admit_waiting(state& s, std::vector<effect>& effects) {
+  while (!s.queue.empty()) {
+    auto& head = s.queue.front();
+    const bool entered = std::visit(
+      [&](const auto& asked) {
+        if (admit(s, asked, admission_view::from_queue).why)
+          return false;
+        effects.push_back(open(s, asked));
+        return true;
+      },
+      head.asked);
+    if (!entered)
+      return;
+    s.queue.pop_front();
+  }
+}
+
+void move_to(state& s, holding& h, holding_phase next) {
+  auto& from = h.phase == holding_phase::leased ? s.ledger.leased : s.ledger.live;
+  auto& to = next == holding_phase::live ? s.ledger.live : s.ledger.quarantined;
+  from -= count(h.blocks.size());
+  to += count(h.blocks.size());
+  h.phase = next;
+}
+
+struct stepper {
+  state& s;
+  std::vector<effect>& effects;
+  instant now;
+
+  void operator()(const form_pool& e) {
+    BATON_ASSERT(s.blocks.empty());
+    BATON_ASSERT(e.blocks > 0 && e.block_tokens > 0);
+    s.config = e;
+    s.blocks.assign(e.blocks, block_free{{1}});
+    for (std::uint32_t i = e.blocks; i > 0; --i)
+      s.free_list.push_back({i - 1});
+    s.ledger.free = e.blocks;
+  }
+
+  void operator()(const reserve_request& e) { admit_or_wait(s, effects, e, now); }
+  void operator()(const start_prefill& e) { admit_or_wait(s, effects, e, now); }
+
+  void operator()(const withdraw_attempt& e) {
+    const auto waits = [&](const waiting& w) {
+      return std::visit([&](const auto& asked) { return asked.attempt == e.attempt; }, w.asked);
+    };
+    const auto it = std::find_if(s.queue.begin(), s.queue.end(), waits);
+    if (it == s.queue.end())
+      return; // answered already: the answer is on its way
+    const failure why{reason::cancelled, "withdrawn while waiting for room"};
+    effects.push_back(std::visit([&](const auto& asked) { return refuse(asked, why); }, it->asked));
+    s.queue.erase(it);
+    admit_waiting(s, effects);
+  }
+
+  void operator()(const mark_live& e) {
+    const auto it = s.holdings.find(e.reservation.number);
+    BATON_ASSERT(it != s.holdings.end() && it->second.phase == holding_phase::leased);
+    for (const block_id id : it->second.blocks) {
+      auto* was = std::get_if<block_leased>(&s.blocks[id.value]);
+      BATON_ASSERT(was != nullptr && was->holder == e.reservation.number);
+      s.blocks[id.value] = block_live{was->holder, was->gen};
+    }
+    move_to(s, it->second, holding_phase::live);
+  }
+
+  void operator()(const quarantine_blocks& e) {
+    const auto it = s.holdings.find(e.reservation.number);
+    if (it == s.holdings.end() || it->second.phase == holding_phase::quarantined)
+      return;
+    for (const block_id id : it->second.blocks) {
+      auto& block = s.blocks[id.value];
+      const generation gen = std::holds_alternative<block_leased>(block)
+                               ? std::get<block_leased>(block).gen
+                               : std::get<block_live>(block).gen;
+      block = block_quarantined{e.reservation.number, gen};
+    }
+    move_to(s, it->second, holding_phase::quarantined);
+  }
+
+  void operator()(const reclaim_blocks& e) {
+    const auto it = s.holdings.find(e.reservation.number);
+    if (it == s.holdings.end()) { // a second reclaim is harmless
+      effects.push_back(blocks_reclaimed{e.reservation});
+      return;
+    }
+    const holding& h = it->second;
+    BATON_ASSERT(h.phase == holding_phase::quarantined);
+    for (const block_id id : h.blocks) {
+      const auto* was = std::get_if<block_quarantined>(&s.blocks[id.value]);
+      BATON_ASSERT(was != nullptr && was->holder == e.reservation.number);
+      s.blocks[id.value] = block_free{{was->gen.value + 1}};
+      s.free_list.push_back(id);
+    }
+    s.ledger.quarantined -= count(h.blocks.size());
+    s.ledger.free += count(h.blocks.size());
+    if (h.decodes)
+      --s.ledger.slots_used;
+    s.holdings.erase(it);
+    effects.push_back(blocks_reclaimed{e.reservation});
+    admit_waiting(s, effects);
+  }
+
+  void operator()(const wait_expired&) {
+    for (auto it = s.queue.begin(); it != s.queue.end();) {
+      if (now < it->expires) {
+        ++it;
+        continue;
+      }
+      effects.push_back(std::visit(
+        [&](const auto& asked) { return refuse(asked, admit(s, asked).why); }, it->asked));
+      it = s.queue.erase(it);
+    }
+    admit_waiting(s, effects);
+  }
+};
+
+} // namespace
+
+step_result step(state before, const event& event, instant now) {
+  step_result result{std::move(before), {}};
+  std::visit(stepper{result.state, result.effects, now}, event);
+  const auto& l = result.state.ledger;
+  BATON_ASSERT(l.free + l.leased + l.live + l.quarantined == result.state.config.blocks); // I12
+  BATON_ASSERT(l.free == result.state.free_list.size());
+  return result;
+}
+
+const char* name_of(const state& s) { return s.blocks.empty() ? "nascent" : "ready"; }
+
+std::uint32_t blocks_needed(const form_pool& config, std::uint32_t prompt_tokens,
+                            std::uint32_t output_tokens) {
+  const std::uint64_t tokens = std::uint64_t{prompt_tokens} + output_tokens;
+  return static_cast<std::uint32_t>((tokens + config.block_tokens - 1) / config.block_tokens);
+}
+
+} // namespace baton::protocol::pool

@@ -1,0 +1,109 @@
+#include "protocol/lane.hpp"
+
+#include "protocol/assert.hpp"
+
+namespace baton::protocol::lane {
+
+namespace {
+
+/// True when the piece is new to the lane's coverage: a set, not a count.
+bool cover(body& data, const piece_landed& e) {
+  BATON_ASSERT(e.piece < data.covered.size());
+  if (e.piece < data.opened.blocks.size())
+    BATON_ASSERT(e.block == data.opened.blocks[e.piece]); // I2
+  else
+    data.resume_digest = e.resume_digest;
+  if (data.covered[e.piece])
+    return false;
+  data.covered[e.piece] = true;
+  BATON_ASSERT(data.missing > 0);
+  --data.missing;
+  return true;
+}
+
+step_result begin(const open_lane& e) {
+  body data{e, {}, 0, 0};
+  const std::size_t pieces = e.blocks.size() + (e.resume_bytes > 0 ? 1 : 0);
+  BATON_ASSERT(pieces > 0);
+  data.covered.assign(pieces, false);
+  data.missing = static_cast<std::uint32_t>(pieces);
+  return {planned{std::move(data)}, {admit_lane{e.lane}}};
+}
+
+step_result stop(body data) {
+  const lane_id lane = data.opened.lane;
+  return {abort_requested{std::move(data)}, {revoke_lane{lane}}};
+}
+
+step_result quiesced(const body& data) {
+  return {retired{}, {lane_stopped{data.opened.lane}, end_actor{}}};
+}
+
+step_result land(posted s, const piece_landed& e) {
+  if (!cover(s.data, e) || s.data.missing > 0)
+    return {std::move(s), {}};
+  const lane_id lane = s.data.opened.lane;
+  const std::uint64_t digest = s.data.resume_digest;
+  return {landed{std::move(s.data)}, {send_receipt{lane}, lane_landed{lane, digest}}};
+}
+
+step_result turn_away(state s, const lane_id& lane, const failure& why) {
+  // Only wrong bytes are this end's to report: any other refusal is the source's mistake, and the
+  // device has told the source.
+  if (why.why == reason::corrupt || why.why == reason::peer_lost)
+    return {std::move(s), {lane_failed{lane, why}}};
+  return {std::move(s), {}};
+}
+
+} // namespace
+
+step_result step(state before, const event& event, instant) {
+  const auto same = [&]() -> step_result { return {std::move(before), {}}; };
+  const auto impossible = [&]() -> step_result {
+    BATON_ASSERT(!"this event cannot happen in this state of a lane");
+    return same();
+  };
+  return std::visit(
+    overloaded{
+      [&](nascent&, const open_lane& e) { return begin(e); },
+      [&](planned& s, const lane_admitted& e) -> step_result {
+        return {posted{std::move(s.data)}, {lane_opened{e.lane}}};
+      },
+      [&](planned& s, const stop_lane&) { return stop(std::move(s.data)); },
+      // The table may refuse a whole grant: the lane can never carry anything.
+      [&](planned& s, const offer_refused& e) -> step_result {
+        return {std::move(s), {lane_failed{e.lane, e.why}}};
+      },
+      [&](posted& s, const piece_landed& e) { return land(std::move(s), e); },
+      [&](posted& s, const offer_refused& e) { return turn_away(std::move(s), e.lane, e.why); },
+      [&](posted& s, const stop_lane&) { return stop(std::move(s.data)); },
+      [&](landed&, const piece_landed&) { return same(); },
+      [&](landed&, const offer_refused&) { return same(); },
+      [&](landed& s, const stop_lane&) { return stop(std::move(s.data)); },
+      [&](abort_requested&, const lane_admitted&) { return same(); },
+      [&](abort_requested&, const piece_landed&) { return same(); },
+      [&](abort_requested&, const offer_refused&) { return same(); },
+      [&](abort_requested&, const stop_lane&) { return same(); },
+      [&](abort_requested& s, const receives_quiesced&) { return quiesced(s.data); },
+      [&](retired&, const piece_landed&) { return impossible(); }, // landed after its own evidence
+      [&](retired&, const offer_refused&) { return same(); },
+      [&](retired&, const stop_lane&) { return same(); },
+      [&](retired&, const receives_quiesced&) { return same(); },
+      [&](auto&, const auto&) { return impossible(); },
+    },
+    before, event);
+}
+
+const char* name_of(const state& s) {
+  return std::visit(overloaded{
+                      [](const nascent&) { return "nascent"; },
+                      [](const planned&) { return "planned"; },
+                      [](const posted&) { return "posted"; },
+                      [](const landed&) { return "landed"; },
+                      [](const abort_requested&) { return "abort_requested"; },
+                      [](const retired&) { return "retired"; },
+                    },
+                    s);
+}
+
+} // namespace baton::protocol::lane

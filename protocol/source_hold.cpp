@@ -1,0 +1,262 @@
+#include "protocol/source_hold.hpp"
+
+#include "protocol/assert.hpp"
+#include "protocol/transfer_manifest.hpp"
+
+#include <algorithm>
+
+namespace baton::protocol::source_hold {
+
+namespace {
+
+using effects_list = std::vector<effect>;
+
+const grant& granted(const body& data) { return data.begun.opened.asked.granted; }
+const attempt_id& attempt(const body& data) { return data.begun.opened.asked.attempt; }
+
+std::vector<block_id> blocks_to_compute(const body& data) {
+  const auto& refs = granted(data).in_place ? granted(data).blocks : data.begun.opened.blocks;
+  std::vector<block_id> ids;
+  for (std::size_t i = 0; i < refs.size() && i < granted(data).prompt_blocks; ++i)
+    ids.push_back(refs[i].block);
+  return ids;
+}
+
+step_result begin(const begin_hold& e) {
+  body data;
+  data.begun = e;
+  const auto& asked = e.opened.asked;
+  manifest offer = source_manifest(e.model, e.tp_degree, asked);
+  if (!asked.spec.fault.manifest_field.empty())
+    falsify(offer, asked.spec.fault.manifest_field);
+  effects_list effects{
+    prefill_accepted{asked.attempt},
+    manifest_offered{std::move(offer)},
+    submit_prefill{e.opened.sequence, asked.attempt, asked.prompt, blocks_to_compute(data),
+                   asked.granted.in_place},
+  };
+  return {computing{std::move(data)}, std::move(effects)};
+}
+
+open_feed feed_of(const body& data, const lane_plan& plan) {
+  const auto& asked = data.begun.opened.asked;
+  open_feed feed;
+  feed.lane = {granted(data).reservation, plan.source, plan.destination};
+  feed.attempt = asked.attempt;
+  feed.sequence = data.begun.opened.sequence;
+  feed.heads = plan.heads;
+  feed.destination_node
+    = {granted(data).group.value + "." + std::to_string(plan.destination.value)};
+  feed.source_blocks = data.begun.opened.blocks;
+  const auto& table = granted(data).blocks;
+  feed.destination_blocks.assign(table.begin(), table.begin() + granted(data).prompt_blocks);
+  feed.prompt_tokens = asked.spec.prompt_tokens;
+  feed.block_tokens = data.begun.block_tokens;
+  feed.fault = asked.spec.fault;
+  return feed;
+}
+
+void open_feeds(body& data, const transfer_opened& e, effects_list& effects) {
+  if (granted(data).in_place)
+    return; // the mover is the group itself
+  for (const auto& plan : e.lanes) {
+    open_feed feed = feed_of(data, plan);
+    const bool added = data.feeds.emplace(feed.lane, feed_status::open).second;
+    BATON_ASSERT(added); // lanes are keyed by both ranks
+    effects.push_back(std::move(feed));
+  }
+}
+
+bool readers_gone(const body& data) {
+  return std::all_of(data.feeds.begin(), data.feeds.end(),
+                     [](const auto& f) { return f.second != feed_status::open; });
+}
+
+bool all_received(const body& data) {
+  return !data.feeds.empty()
+         && std::all_of(data.feeds.begin(), data.feeds.end(),
+                        [](const auto& f) { return f.second == feed_status::received; });
+}
+
+/// I14: only here are the blocks given back.
+step_result release(body data, effects_list effects) {
+  BATON_ASSERT(readers_gone(data) && data.compute == kernels::quiesced);
+  if (granted(data).in_place)
+    effects.push_back(lane_stopped{in_place_lane(granted(data).reservation)});
+  effects.push_back(quarantine_blocks{data.begun.opened.hold});
+  effects.push_back(reclaim_blocks{data.begun.opened.hold});
+  return {releasing{std::move(data)}, std::move(effects)};
+}
+
+step_result drain_if_ready(body data, effects_list effects) {
+  if (readers_gone(data) && data.compute == kernels::quiesced)
+    return release(std::move(data), std::move(effects));
+  return {draining{std::move(data)}, std::move(effects)};
+}
+
+step_result drain(body data) {
+  effects_list effects;
+  if (data.compute == kernels::running)
+    effects.push_back(cancel_sequence{data.begun.opened.sequence});
+  for (const auto& [lane, status] : data.feeds)
+    if (status == feed_status::open)
+      effects.push_back(withdraw_feed{lane});
+  return drain_if_ready(std::move(data), std::move(effects));
+}
+
+/// After prefill_computed: received once every feed has its receipt.
+step_result settle(body data, effects_list effects) {
+  if (!all_received(data) || data.compute == kernels::running)
+    return {offered{std::move(data)}, std::move(effects)};
+  if (data.begun.retention_ms > 0) {
+    effects.push_back(arm_timer{data.begun.retention_ms});
+    return {retained{std::move(data)}, std::move(effects)};
+  }
+  return release(std::move(data), std::move(effects));
+}
+
+step_result computed(body data) {
+  effects_list effects{prefill_finished{attempt(data)}};
+  if (granted(data).in_place)
+    effects.push_back(lane_landed{in_place_lane(granted(data).reservation), 0});
+  return settle(std::move(data), std::move(effects));
+}
+
+void mark(body& data, const lane_id& lane, feed_status status) {
+  const auto it = data.feeds.find(lane);
+  BATON_ASSERT(it != data.feeds.end());
+  if (it->second == feed_status::open)
+    it->second = status;
+}
+
+effects_list report_failure(body& data, const failure& why) {
+  if (data.failed)
+    return {};
+  data.failed = true;
+  return {source_failed{attempt(data), why}};
+}
+
+/// A reader that stopped early, or a rejected offer: the attempt decides what follows.
+template <class State>
+step_result reader_ended(State s, const feed_stopped& e) {
+  mark(s.data, e.lane, feed_status::stopped);
+  auto effects = report_failure(s.data, e.why);
+  return {std::move(s), std::move(effects)};
+}
+template <class State>
+step_result rejected(State s, const feed_rejected& e) {
+  auto effects = report_failure(s.data, e.why);
+  return {std::move(s), std::move(effects)};
+}
+template <class State>
+step_result compute_failed(State s, const sequence_finished& e) {
+  auto effects = report_failure(s.data, e.why);
+  return {std::move(s), std::move(effects)};
+}
+template <class State>
+step_result quiesced(State s) {
+  s.data.compute = kernels::quiesced;
+  return {std::move(s), {}};
+}
+template <class State>
+step_result opened(State s, const transfer_opened& e) {
+  effects_list effects;
+  open_feeds(s.data, e, effects);
+  return {std::move(s), std::move(effects)};
+}
+
+step_result finish(const body& data) {
+  return {released{}, {source_released{attempt(data)}, end_actor{}}};
+}
+
+} // namespace
+
+step_result step(state before, const event& event, instant) {
+  const auto same = [&]() -> step_result { return {std::move(before), {}}; };
+  const auto impossible = [&]() -> step_result {
+    BATON_ASSERT(!"this event cannot happen in this state of a source hold");
+    return same();
+  };
+  return std::visit(
+    overloaded{
+      [&](nascent&, const begin_hold& e) { return begin(e); },
+      // computing
+      [&](computing& s, const transfer_opened& e) { return opened(std::move(s), e); },
+      [&](computing& s, const prefill_computed&) { return computed(std::move(s.data)); },
+      [&](computing& s, const sequence_finished& e) { return compute_failed(std::move(s), e); },
+      [&](computing& s, const sequence_quiesced&) { return quiesced(std::move(s)); },
+      [&](computing& s, const feed_stopped& e) { return reader_ended(std::move(s), e); },
+      [&](computing& s, const feed_rejected& e) { return rejected(std::move(s), e); },
+      [&](computing& s, const stop_lane&) { return drain(std::move(s.data)); },
+      [&](computing& s, const cancel_source&) { return drain(std::move(s.data)); },
+      // A receipt may overtake the slowest rank's last completion.
+      [&](computing& s, const feed_received& e) -> step_result {
+        mark(s.data, e.lane, feed_status::received);
+        return {std::move(s), {}};
+      },
+      // offered
+      [&](offered& s, const transfer_opened& e) { return opened(std::move(s), e); },
+      [&](offered& s, const sequence_quiesced&) {
+        s.data.compute = kernels::quiesced;
+        return settle(std::move(s.data), {});
+      },
+      [&](offered& s, const feed_received& e) {
+        mark(s.data, e.lane, feed_status::received);
+        return settle(std::move(s.data), {});
+      },
+      [&](offered& s, const feed_stopped& e) { return reader_ended(std::move(s), e); },
+      [&](offered& s, const feed_rejected& e) { return rejected(std::move(s), e); },
+      [&](offered& s, const stop_lane&) { return drain(std::move(s.data)); },
+      [&](offered& s, const cancel_source&) { return drain(std::move(s.data)); },
+      // retained
+      [&](retained& s, const retention_expired&) { return release(std::move(s.data), {}); },
+      [&](retained& s, const cancel_source&) { return release(std::move(s.data), {}); },
+      // draining
+      [&](draining& s, const sequence_quiesced&) {
+        s.data.compute = kernels::quiesced;
+        return drain_if_ready(std::move(s.data), {});
+      },
+      [&](draining& s, const feed_received& e) {
+        mark(s.data, e.lane, feed_status::received);
+        return drain_if_ready(std::move(s.data), {});
+      },
+      [&](draining& s, const feed_stopped& e) {
+        mark(s.data, e.lane, feed_status::stopped);
+        return drain_if_ready(std::move(s.data), {});
+      },
+      [&](draining&, const transfer_opened&) { return same(); }, // nothing will be offered
+      [&](draining&, const prefill_computed&) { return same(); },
+      [&](draining&, const sequence_finished&) { return same(); },
+      [&](draining&, const feed_rejected&) { return same(); },
+      [&](draining&, const stop_lane&) { return same(); },
+      [&](draining&, const cancel_source&) { return same(); },
+      // releasing, released
+      [&](releasing& s, const blocks_reclaimed&) { return finish(s.data); },
+      [&](releasing&, const transfer_opened&) { return same(); },
+      [&](releasing&, const cancel_source&) { return same(); },
+      [&](releasing&, const stop_lane&) { return same(); },
+      [&](releasing&, const sequence_finished&) { return same(); },
+      [&](releasing&, const feed_rejected&) { return same(); },
+      [&](releasing&, const retention_expired&) { return same(); },
+      [&](released&, const auto&) { return same(); },
+      [&](auto&, const auto&) { return impossible(); },
+    },
+    before, event);
+}
+
+const char* name_of(const state& s) {
+  return std::visit(overloaded{
+                      [](const nascent&) { return "nascent"; },
+                      [](const computing&) { return "computing"; },
+                      [](const offered&) { return "offered"; },
+                      [](const retained&) { return "retained"; },
+                      [](const draining&) { return "draining"; },
+                      [](const releasing&) { return "releasing"; },
+                      [](const released&) { return "released"; },
+                    },
+                    s);
+}
+
+lane_id in_place_lane(const reservation_id& reservation) { return {reservation, {0}, {0}}; }
+
+} // namespace baton::protocol::source_hold

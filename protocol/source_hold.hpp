@@ -1,0 +1,99 @@
+// The prefill group's side of one attempt: its source blocks, their computation, and the proof that
+// nobody reads them any more.
+//
+//   computing ──prefill_computed──▶ offered ──every feed received──▶ received ─▶ retained
+//       └──────────┬──────────────────┘ cancel_source                               │
+//                  ▼                                                                ▼
+//              draining ──────every feed ended, kernels quiesced──────────▶ releasing ─▶ released
+//
+// Receipt at the destination, not decode admission, lets go of the source. I14: blocks are returned
+// only when every feed that was opened has ended by its reader's word and the group's kernels have
+// quiesced. In place (one mixed group) the hold has no blocks of its own: it is the lane's mover,
+// and its quiescence is the lane's stop evidence.
+#pragma once
+
+#include "protocol/block_pool.hpp"
+#include "protocol/messages_compute.hpp"
+#include "protocol/messages_transfer.hpp"
+
+#include <map>
+#include <variant>
+
+namespace baton::protocol {
+
+/// Timer: retained blocks are given up.
+struct retention_expired {
+  static constexpr const char* type = "retention_expired";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
+  }
+};
+
+/// First event of a source hold: what the pool opened, and what this group computes with.
+struct begin_hold {
+  open_hold opened;
+  model_identity model;
+  std::uint32_t tp_degree = 0;
+  std::uint32_t block_tokens = 0;
+  std::int64_t retention_ms = 0;
+
+  static constexpr const char* type = "begin_hold";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("opened", s.opened), field("model", s.model),
+                           field("tp_degree", s.tp_degree), field("block_tokens", s.block_tokens),
+                           field("retention_ms", s.retention_ms));
+  }
+};
+
+namespace source_hold {
+
+enum class feed_status : std::uint8_t { open, received, stopped };
+enum class kernels : std::uint8_t { running, quiesced };
+
+struct body {
+  begin_hold begun;
+  std::map<lane_id, feed_status> feeds;
+  kernels compute = kernels::running;
+  bool failed = false; ///< the attempt has been told
+};
+
+struct nascent {};
+struct computing {
+  body data;
+};
+struct offered {
+  body data;
+};
+struct retained {
+  body data;
+};
+struct draining {
+  body data;
+};
+/// Waits for the pool's word that the blocks are free.
+struct releasing {
+  body data;
+};
+struct released {};
+
+using state = std::variant<nascent, computing, offered, retained, draining, releasing, released>;
+using event = std::variant<begin_hold, transfer_opened, prefill_computed, sequence_finished,
+                           sequence_quiesced, feed_received, feed_stopped, feed_rejected, stop_lane,
+                           cancel_source, retention_expired, blocks_reclaimed>;
+using effect = std::variant<prefill_accepted, manifest_offered, submit_prefill, open_feed,
+                            withdraw_feed, cancel_sequence, prefill_finished, lane_landed,
+                            lane_stopped, quarantine_blocks, reclaim_blocks, source_failed,
+                            source_released, arm_timer, end_actor>;
+using step_result = stepped<state, effect>;
+
+[[nodiscard]] step_result step(state before, const event& event, instant now);
+
+const char* name_of(const state& s);
+
+/// The lane of an in-place hand-off: rank 0 stands for the group, which is one unit.
+lane_id in_place_lane(const reservation_id& reservation);
+
+} // namespace source_hold
+} // namespace baton::protocol
