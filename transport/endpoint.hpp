@@ -178,6 +178,8 @@ public:
     std::uint64_t lanes = 0;
     std::uint64_t offers_refused = 0;
     std::uint64_t duplicates = 0;
+    std::uint64_t inflight_bytes_peak = 0; ///< the most that inflight_bytes_max has had to allow
+    std::uint64_t arrivals_deferred = 0;   ///< offers that waited for that budget
   };
   virtual counters read_counters() const = 0;
 };

@@ -1,0 +1,166 @@
+#include "transport/arena.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace baton::transport {
+
+using protocol::failure;
+using protocol::outcome;
+using protocol::reason;
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t seal_magic = 0x616e6572616e7462ULL;
+constexpr int required_seals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+/// First bytes of the page behind the blocks.
+struct seal_page {
+  std::uint64_t magic;
+  std::uint64_t bytes;
+  std::uint64_t nonce_high;
+  std::uint64_t nonce_low;
+};
+
+std::uint64_t rounded_to_pages(std::uint64_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+failure system_failure(reason why, const std::string& what) {
+  return {why, "arena: " + what + ": " + std::strerror(errno)};
+}
+
+failure check_size(std::uint64_t bytes) {
+  if (bytes == 0 || bytes > (1ULL << 46))
+    return {reason::bad_input, "arena: bytes: " + std::to_string(bytes) + " is not in 1..2^46"};
+  return {};
+}
+
+} // namespace
+
+outcome<arena> arena::create_private(std::uint64_t bytes) {
+  if (failure f = check_size(bytes))
+    return f;
+  const std::uint64_t mapped = rounded_to_pages(bytes);
+  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED)
+    return system_failure(reason::no_capacity, "mmap of " + std::to_string(bytes) + " bytes");
+  madvise(base, mapped, MADV_HUGEPAGE); // advice only: the arena works without
+  arena made;
+  made.base_ = static_cast<std::byte*>(base);
+  made.bytes_ = bytes;
+  made.mapped_bytes_ = mapped;
+  return made;
+}
+
+outcome<arena> arena::create_shared(std::uint64_t bytes) {
+  if (failure f = check_size(bytes))
+    return f;
+  arena made;
+  made.bytes_ = bytes;
+  made.mapped_bytes_ = rounded_to_pages(bytes) + page_bytes;
+  made.fd_ = memfd_create("baton-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (made.fd_ < 0)
+    return system_failure(reason::no_capacity, "memfd_create");
+  if (ftruncate(made.fd_, static_cast<off_t>(made.mapped_bytes_)) != 0)
+    return system_failure(reason::no_capacity, "ftruncate to " + std::to_string(bytes) + " bytes");
+  if (fcntl(made.fd_, F_ADD_SEALS, required_seals | F_SEAL_SEAL) != 0)
+    return system_failure(reason::internal, "sealing");
+  void* base
+    = mmap(nullptr, made.mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd_, 0);
+  if (base == MAP_FAILED)
+    return system_failure(reason::no_capacity, "mmap of " + std::to_string(bytes) + " bytes");
+  made.base_ = static_cast<std::byte*>(base);
+  madvise(base, made.mapped_bytes_, MADV_HUGEPAGE);
+  std::uint64_t nonce[2] = {0, 0};
+  if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
+    return system_failure(reason::internal, "getrandom");
+  const seal_page seal{seal_magic, bytes, nonce[0], nonce[1]};
+  std::memcpy(made.base_ + made.mapped_bytes_ - page_bytes, &seal, sizeof seal);
+  made.region_ = wire::shared_region{static_cast<std::uint32_t>(getpid()),
+                                     static_cast<std::uint32_t>(made.fd_), bytes, seal.nonce_high,
+                                     seal.nonce_low};
+  return made;
+}
+
+arena::arena(arena&& other) noexcept
+  : base_(std::exchange(other.base_, nullptr)),
+    bytes_(std::exchange(other.bytes_, 0)),
+    mapped_bytes_(std::exchange(other.mapped_bytes_, 0)),
+    fd_(std::exchange(other.fd_, -1)),
+    region_(std::exchange(other.region_, std::nullopt)) {}
+
+arena& arena::operator=(arena&& other) noexcept {
+  if (this != &other) {
+    release();
+    base_ = std::exchange(other.base_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+    mapped_bytes_ = std::exchange(other.mapped_bytes_, 0);
+    fd_ = std::exchange(other.fd_, -1);
+    region_ = std::exchange(other.region_, std::nullopt);
+  }
+  return *this;
+}
+
+arena::~arena() {
+  release();
+}
+
+void arena::release() {
+  if (base_ != nullptr)
+    munmap(base_, mapped_bytes_);
+  if (fd_ >= 0)
+    close(fd_);
+}
+
+outcome<mapped_region> mapped_region::open(const wire::shared_region& region) {
+  if (failure f = check_size(region.bytes))
+    return f;
+  const std::string path
+    = "/proc/" + std::to_string(region.pid) + "/fd/" + std::to_string(region.fd);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return system_failure(reason::peer_lost, "opening the peer's shared arena");
+  const std::uint64_t mapped = rounded_to_pages(region.bytes) + page_bytes;
+  struct stat facts = {};
+  const int seals = fcntl(fd, F_GET_SEALS);
+  const bool fits = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)
+                    && static_cast<std::uint64_t>(facts.st_size) == mapped && seals >= 0
+                    && (seals & required_seals) == required_seals;
+  void* base = fits ? mmap(nullptr, mapped, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  close(fd);
+  if (base == MAP_FAILED)
+    return failure{reason::stale_incarnation,
+                   "arena: the peer's shared arena has another size or is not sealed"};
+  mapped_region made;
+  made.base_ = static_cast<const std::byte*>(base);
+  made.bytes_ = region.bytes;
+  made.mapped_bytes_ = mapped;
+  seal_page seal = {};
+  std::memcpy(&seal, made.base_ + mapped - page_bytes, sizeof seal);
+  if (seal.magic != seal_magic || seal.bytes != region.bytes
+      || seal.nonce_high != region.nonce_high || seal.nonce_low != region.nonce_low)
+    return failure{reason::stale_incarnation, "arena: the peer's shared arena has another nonce"};
+  return made;
+}
+
+mapped_region::mapped_region(mapped_region&& other) noexcept
+  : base_(std::exchange(other.base_, nullptr)),
+    bytes_(other.bytes_),
+    mapped_bytes_(other.mapped_bytes_) {}
+
+mapped_region::~mapped_region() {
+  if (base_ != nullptr)
+    munmap(const_cast<std::byte*>(base_), mapped_bytes_);
+}
+
+} // namespace baton::transport

@@ -1,0 +1,72 @@
+// A node's KV memory. Pages come on first touch, so a large arena costs nothing until it is used.
+//
+//   private:  [ KV blocks ............ ]                 anonymous, this process only
+//   shared:   [ KV blocks ............ ][ seal page ]    a memfd that peers on this host map
+//                                                        read-only; the seal page holds a nonce
+#pragma once
+
+#include "protocol/outcome.hpp"
+#include "transport/wire.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace baton::transport {
+
+/// Owns one mapping; both kinds ask for transparent huge pages (+10 % copy rate, and the only way
+/// to reach memcpy's rate over process_vm_readv).
+class arena {
+public:
+  /// Anonymous memory. `bytes` > 0. Errors: bad_input (zero), no_capacity (mmap refused).
+  static protocol::outcome<arena> create_private(std::uint64_t bytes);
+  /// A memfd that cannot shrink or grow any more, so that no reader can be made to fault.
+  /// Errors: bad_input, no_capacity.
+  static protocol::outcome<arena> create_shared(std::uint64_t bytes);
+
+  arena(arena&& other) noexcept;
+  arena& operator=(arena&& other) noexcept;
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+  ~arena();
+
+  std::byte* base() const { return base_; }
+  /// Usable bytes, without the seal page.
+  std::uint64_t bytes() const { return bytes_; }
+  /// What a peer needs to map this memory; none for a private arena.
+  const std::optional<wire::shared_region>& region() const { return region_; }
+
+private:
+  arena() = default;
+  void release();
+
+  std::byte* base_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t mapped_bytes_ = 0;
+  int fd_ = -1;
+  std::optional<wire::shared_region> region_;
+};
+
+/// Another process's shared arena, mapped read-only.
+class mapped_region {
+public:
+  /// Opens /proc/<pid>/fd/<fd> and verifies size, seals and nonce before any byte is used.
+  /// Errors: peer_lost (cannot be opened), stale_incarnation (not the arena described).
+  static protocol::outcome<mapped_region> open(const wire::shared_region& region);
+
+  mapped_region(mapped_region&& other) noexcept;
+  mapped_region& operator=(mapped_region&&) = delete;
+  ~mapped_region();
+
+  const std::byte* base() const { return base_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+private:
+  mapped_region() = default;
+
+  const std::byte* base_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t mapped_bytes_ = 0;
+};
+
+} // namespace baton::transport

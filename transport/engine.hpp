@@ -1,0 +1,219 @@
+// The rules of a transfer endpoint, over any carrier: who may send what, what may land, who is told.
+// One thread owns everything here; members of `endpoint` only queue a command and wake it.
+//
+//   caller ─▶ command_queue ─▶ engine thread ─▶ carrier (mailbox | UCX)
+//   sink   ◀──────────────────      │
+//                             lane_table (destination)   peer_record::queue (source)
+#pragma once
+
+#include "transport/arena.hpp"
+#include "transport/carrier.hpp"
+#include "transport/commands.hpp"
+#include "transport/digest.hpp"
+#include "transport/lane_table.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <thread>
+
+namespace baton::transport {
+
+struct engine_setup {
+  path_kind path;
+  incarnation life;
+  arena* memory; ///< must outlive the engine
+  endpoint_limits limits;
+  integrity check;
+  transfer_sink sink;
+};
+
+/// Errors: bad_input naming the limit that is 0 or contradicts another.
+failure check_limits(const endpoint_limits& limits);
+
+class engine final : public endpoint, private carrier_listener {
+public:
+  static constexpr std::size_t peers_max = 1024;
+  static constexpr std::size_t queued_offers_per_peer_max = 65536;
+  static constexpr std::size_t waiting_arrivals_max = 4096;
+  static constexpr std::size_t copy_jobs_max = 65536;
+  static constexpr std::uint64_t copy_slice_bytes = 2ULL << 20;
+  static constexpr std::chrono::seconds greeting_patience{10};
+  /// How long a revoked lane waits for its receives before the peer's channel is force-closed,
+  /// which makes them call back: a stopped or cut-off peer is reported by nothing else.
+  static constexpr std::chrono::seconds stop_patience{2};
+  static constexpr std::chrono::seconds drain_patience{3};
+
+  engine(engine_setup setup, std::unique_ptr<carrier> way);
+  ~engine() override;
+
+  std::vector<std::byte> descriptor() const override { return descriptor_; }
+  void connect(node_name peer, incarnation life, std::vector<std::byte> descriptor) override;
+  void disconnect(node_name peer) override;
+  void admit(lane_grant grant) override;
+  void revoke(lane_id lane, node_name source) override;
+  void send_receipt(lane_id lane, node_name source) override;
+  void offer(node_name destination, piece_offer offer) override;
+  void offer_payload(node_name destination, lane_id lane, std::uint32_t piece,
+                     std::vector<std::byte> bytes) override;
+  void withdraw(lane_id lane, node_name destination) override;
+  void query(lane_id lane, node_name destination) override;
+  counters read_counters() const override;
+
+private:
+  using clock = std::chrono::steady_clock;
+
+  /// A source's offer on its way out; `next_offset` bytes of it have been posted.
+  struct queued_offer {
+    lane_id lane;
+    std::uint32_t piece = 0;
+    block_ref block;
+    strided where;
+    std::shared_ptr<std::vector<std::byte>> payload; ///< null: the piece lies in the arena
+    std::uint64_t next_offset = 0;
+    std::optional<std::uint64_t> digest;
+  };
+  enum class peer_phase : std::uint8_t { greeting, up };
+  struct peer_record {
+    node_name name;
+    incarnation life;
+    channel_id channel = 0;
+    peer_phase phase = peer_phase::greeting;
+    clock::time_point greeting_deadline;
+    std::deque<queued_offer> queue;
+    std::uint64_t window_bytes = 0; ///< posted and not yet called back (or taken)
+    std::unique_ptr<source_view> view;
+  };
+  /// Bytes that a reader may be at: kept until its send succeeded or its lane is evidenced over.
+  struct posted_part {
+    channel_id channel = 0;
+    lane_id lane;
+    std::uint64_t bytes = 0;
+    std::uint64_t staging_bytes = 0;
+    std::shared_ptr<std::vector<std::byte>> buffer; ///< null: the part lies in the arena
+  };
+  struct waiting_arrival {
+    channel_id channel = 0;
+    part_accepted part;
+    void* handle = nullptr;
+  };
+  struct posted_receive {
+    channel_id channel = 0;
+    part_accepted part;
+    std::uint64_t charged_bytes = 0;
+    std::unique_ptr<std::byte[]> staging; ///< null: received in place
+  };
+  struct copy_job {
+    channel_id channel = 0;
+    part_accepted part;
+    strided from;
+    std::uint64_t done_bytes = 0;
+  };
+  struct stopping_lane {
+    node_name source;
+    clock::time_point deadline;
+  };
+  struct failed_channel {
+    channel_id channel = 0;
+    failure error;
+  };
+
+  // engine.cpp: the loop
+  void submit(command c);
+  void run();
+  bool run_commands();
+  bool turn();
+  int patience_ms() const;
+  void drain();
+  void emit(transfer_event e) { setup_.sink(std::move(e)); }
+  void publish_counters();
+
+  // engine_peers.cpp: channels
+  void execute(connect_command& c);
+  void execute(disconnect_command& c);
+  void execute(shutdown_command& c);
+  failure open_peer(const connect_command& c);
+  void finish_greeting(peer_record& peer);
+  void close_peer(const node_name& name, const failure& why);
+  bool close_failed_channels();
+  bool expire_greetings();
+  void send_to(const peer_record& peer, const wire::message& m);
+  void tell(const node_name& name, const wire::message& m);
+  peer_record* peer_named(const node_name& name);
+  peer_record* peer_living(const incarnation& life);
+  peer_record* peer_on(channel_id channel);
+  void channel_failed(channel_id channel, failure error) override;
+
+  // engine_source.cpp
+  void execute(offer_command& c);
+  void execute(payload_command& c);
+  void execute(withdraw_command& c);
+  void execute(query_command& c);
+  void enqueue(const node_name& destination, queued_offer offer);
+  bool pump_offers();
+  bool post_next(peer_record& peer);
+  bool announce(peer_record& peer, queued_offer& offer);
+  bool post_part(peer_record& peer, queued_offer& offer);
+  void release_buffers(const lane_id& lane);
+  void part_sent(std::uint64_t token, bool ok) override;
+
+  // engine_frames.cpp: what arrives
+  void frame_arrived(const std::byte* frame, std::size_t size) override;
+  void part_arrived(const std::byte* frame, std::size_t size, const arrival& data) override;
+  void take(peer_record& peer, wire::hello& m);
+  void take(peer_record& peer, wire::part_header& m);
+  void take(peer_record& peer, wire::announcement& m);
+  void take(peer_record& peer, wire::taken& m);
+  void take(peer_record& peer, wire::receipt& m);
+  void take(peer_record& peer, wire::stopped& m);
+  void take(peer_record& peer, wire::query& m);
+  void take(peer_record& peer, wire::rejected& m);
+  void stranger(const incarnation& from, const wire::message& m);
+
+  // engine_destination.cpp
+  void execute(admit_command& c);
+  void execute(revoke_command& c);
+  void execute(receipt_command& c);
+  void land_eager(const part_accepted& part, channel_id channel, const std::byte* data);
+  void receive_or_wait(const part_accepted& part, channel_id channel, void* handle);
+  bool fits_budget(const part_accepted& part);
+  std::uint64_t charge_of(const part_accepted& part);
+  void post_receive(const part_accepted& part, channel_id channel, void* handle);
+  bool post_waiting();
+  void part_received(std::uint64_t token, const failure& error) override;
+  void finish_receive(posted_receive receive, const failure& error);
+  void part_failed(const part_key& key, channel_id channel, failure error);
+  void part_landed(const part_key& key, channel_id channel);
+  void refuse(const lane_id& lane, std::uint32_t piece, channel_id channel, failure error);
+  bool copy_slice();
+  void drop_pending_of(const lane_id& lane);
+  void fail_pending_of(channel_id channel, const failure& error);
+  bool finish_stopping_lanes();
+
+  engine_setup setup_;
+  std::unique_ptr<carrier> carrier_;
+  std::vector<std::byte> descriptor_;
+  command_queue commands_;
+  std::atomic<bool> stopping_{false};
+
+  std::map<node_name, peer_record> peers_;
+  std::deque<failed_channel> failed_channels_;
+  lane_table table_;
+  std::map<lane_id, stopping_lane> stopping_lanes_;
+  std::uint64_t next_token_ = 1;
+  std::map<std::uint64_t, posted_part> posted_parts_;
+  std::multimap<lane_id, posted_part> retained_parts_;
+  std::uint64_t staging_bytes_ = 0;
+  std::map<std::uint64_t, posted_receive> receives_;
+  std::uint64_t inflight_bytes_ = 0;
+  std::deque<waiting_arrival> waiting_;
+  std::deque<copy_job> copies_;
+  counters now_;
+
+  mutable std::mutex counters_mutex_;
+  counters published_;
+  std::thread thread_; ///< last: starts when everything above is there
+};
+
+} // namespace baton::transport

@@ -1,0 +1,135 @@
+#include "transport/engine.hpp"
+#include "transport/layout.hpp"
+
+namespace baton::transport {
+
+using protocol::reason;
+
+void engine::frame_arrived(const std::byte* frame, std::size_t size) {
+  auto decoded = wire::decode(frame, size);
+  if (!decoded) {
+    ++now_.offers_refused; // nothing in it can be trusted, not even whom to answer
+    return;
+  }
+  wire::envelope& e = decoded.value();
+  if (peer_record* peer = peer_living(e.from))
+    std::visit([&](auto& m) { take(*peer, m); }, e.body);
+  else
+    stranger(e.from, e.body);
+}
+
+void engine::part_arrived(const std::byte* frame, std::size_t size, const arrival& data) {
+  const waiting_bytes* waiting = std::get_if<waiting_bytes>(&data.where);
+  auto decoded = wire::decode(frame, size);
+  const wire::part_header* header
+    = decoded ? std::get_if<wire::part_header>(&decoded.value().body) : nullptr;
+  const peer_record* peer = header ? peer_living(decoded.value().from) : nullptr;
+  verdict answer = part_repeated{};
+  if (header == nullptr)
+    ++now_.offers_refused;
+  else if (peer == nullptr)
+    stranger(decoded.value().from, decoded.value().body);
+  else if (header->part_bytes != data.bytes)
+    answer = part_refused{{reason::bad_input, "offer: part_bytes: the message is of another size"}};
+  else
+    answer = table_.judge(peer->life, *header);
+
+  if (const auto* accepted = std::get_if<part_accepted>(&answer)) {
+    if (waiting != nullptr)
+      receive_or_wait(*accepted, peer->channel, waiting->handle);
+    else
+      land_eager(*accepted, peer->channel, std::get<eager_bytes>(data.where).data);
+    return;
+  }
+  if (waiting != nullptr)
+    carrier_->drop(waiting->handle);
+  if (auto* refused = std::get_if<part_refused>(&answer))
+    refuse(header->lane, header->piece, peer->channel, std::move(refused->error));
+  else if (peer != nullptr)
+    ++now_.duplicates;
+}
+
+void engine::take(peer_record& peer, wire::hello& m) {
+  if (m.to != setup_.life || m.path != setup_.path) {
+    channel_failed(peer.channel, {reason::stale_incarnation,
+                                  "hello: meant for another life or path of this node"});
+    return;
+  }
+  if (m.answer_wanted)
+    send_to(peer, wire::hello{peer.life, setup_.path, false});
+  if (peer.phase == peer_phase::greeting)
+    finish_greeting(peer);
+}
+
+/// An offer without its bytes.
+void engine::take(peer_record& peer, wire::part_header& m) {
+  refuse(m.lane, m.piece, peer.channel, {reason::bad_input, "offer: bytes: none came with it"});
+}
+
+void engine::take(peer_record& peer, wire::announcement& m) {
+  const std::uint64_t bytes = m.where.total_bytes();
+  verdict answer;
+  if (peer.view == nullptr)
+    answer = part_refused{{reason::unsupported, "offer: announced, but this node pulls"}};
+  else if (failure f = check_bounds(m.where, peer.view->bytes()))
+    answer = part_refused{std::move(f)};
+  else
+    answer = table_.judge(peer.life,
+                          {m.lane, m.piece, m.block, bytes, 0, bytes, bytes, m.digest});
+  const auto* accepted = std::get_if<part_accepted>(&answer);
+  if (accepted != nullptr && copies_.size() < copy_jobs_max) {
+    copies_.push_back({peer.channel, *accepted, m.where, 0});
+    return;
+  }
+  send_to(peer, wire::taken{bytes});
+  if (accepted != nullptr)
+    part_failed(accepted->key, peer.channel,
+                {reason::queue_full, "offer: all " + std::to_string(copy_jobs_max)
+                                       + " places for copies are taken"});
+  else if (auto* refused = std::get_if<part_refused>(&answer))
+    refuse(m.lane, m.piece, peer.channel, std::move(refused->error));
+  else
+    ++now_.duplicates;
+}
+
+void engine::take(peer_record& peer, wire::taken& m) {
+  peer.window_bytes -= std::min(peer.window_bytes, m.bytes);
+}
+
+void engine::take(peer_record&, wire::receipt& m) {
+  release_buffers(m.lane);
+  emit(receipt_arrived{m.lane});
+}
+
+void engine::take(peer_record&, wire::stopped& m) {
+  release_buffers(m.lane);
+  emit(reader_stopped{m.lane});
+}
+
+void engine::take(peer_record& peer, wire::query& m) {
+  switch (table_.state_of(m.lane)) {
+  case lane_table::lane_state::open:
+  case lane_table::lane_state::stopping: return; // nothing to say yet
+  case lane_table::lane_state::received: send_to(peer, wire::receipt{m.lane}); return;
+  case lane_table::lane_state::stopped:
+  case lane_table::lane_state::unknown: // what is not in the table reads nothing
+    send_to(peer, wire::stopped{m.lane});
+    return;
+  }
+}
+
+void engine::take(peer_record&, wire::rejected& m) {
+  emit(offer_rejected{m.lane, m.piece, std::move(m.error)});
+}
+
+/// A life that no connect() has named. There is no channel to answer on; its words move nothing.
+void engine::stranger(const incarnation& from, const wire::message& m) {
+  const failure error{reason::stale_incarnation,
+                      "offer: source: " + protocol::to_string(from) + " is not connected"};
+  if (const auto* part = std::get_if<wire::part_header>(&m))
+    refuse(part->lane, part->piece, 0, error);
+  else if (const auto* announced = std::get_if<wire::announcement>(&m))
+    refuse(announced->lane, announced->piece, 0, error);
+}
+
+} // namespace baton::transport
