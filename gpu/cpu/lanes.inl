@@ -174,23 +174,30 @@ HWY_INLINE void store_upto(const lanes& a, float* p, std::size_t n) {
     p[i] = padded[i];
 }
 
+#if HWY_NATIVE_FMA
+/// Folds one register: lane i takes lane i + half, until one is left.
+template <class D>
+HWY_INLINE float fold_register(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(d) > 4) {
+    const hn::Half<D> half;
+    return fold_register(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    v = hn::Add(v, hn::Shuffle1032(v));
+    return hn::GetLane(hn::Add(v, hn::Shuffle2301(v)));
+  }
+}
+#endif
+
 /// Folds 16 -> 8 -> 4 -> 2 -> 1: lane i takes lane i + half.
 HWY_INLINE float fold(const lanes& a) {
 #if HWY_NATIVE_FMA
-  const hn::FixedTag<float, 4> four;
-  hn::Vec<decltype(four)> v;
-  if constexpr (native_width == 16) {
-    const hn::Half<tag> eight;
-    const auto upper = hn::Add(hn::LowerHalf(eight, a.part[0]), hn::UpperHalf(eight, a.part[0]));
-    v = hn::Add(hn::LowerHalf(four, upper), hn::UpperHalf(four, upper));
-  } else if constexpr (native_width == 8) {
-    const auto upper = hn::Add(a.part[0], a.part[1]);
-    v = hn::Add(hn::LowerHalf(four, upper), hn::UpperHalf(four, upper));
-  } else {
-    v = hn::Add(hn::Add(a.part[0], a.part[2]), hn::Add(a.part[1], a.part[3]));
-  }
-  v = hn::Add(v, hn::Shuffle1032(v));
-  return hn::GetLane(hn::Add(v, hn::Shuffle2301(v)));
+  lanes v = a;
+#pragma GCC unroll 4
+  for (std::size_t half = parts / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < half; ++i)
+      v.part[i] = hn::Add(v.part[i], v.part[i + half]);
+  return fold_register(tag(), v.part[0]);
 #else
   float v[width];
   store(a, v);
