@@ -60,9 +60,12 @@ json_error read_integer(const json& from, std::int64_t min, std::uint64_t max, j
   // The parser keeps what is not negative as unsigned; what a program made may be signed.
   const bool negative = from.is_number_integer() && !from.is_number_unsigned()
                         && from.get<std::int64_t>() < 0;
-  const bool fits = from.is_number_integer()
-                    && (negative ? from.get<std::int64_t>() >= min
-                                 : from.get<std::uint64_t>() <= max);
+  bool fits = from.is_number_integer();
+  if (negative)
+    fits = fits && from.get<std::int64_t>() >= min;
+  else if (fits)
+    fits = from.get<std::uint64_t>() <= max
+           && (min <= 0 || from.get<std::uint64_t>() >= static_cast<std::uint64_t>(min));
   if (!fits)
     return expected(std::to_string(min) + " to " + std::to_string(max), from);
   value = from;

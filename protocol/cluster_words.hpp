@@ -1,0 +1,31 @@
+// The words of a cluster file for its choices: one table serves parsing, writing and messages.
+#pragma once
+
+#include "protocol/cluster_config.hpp"
+#include "protocol/json_object.hpp"
+
+namespace baton::protocol {
+
+inline constexpr json_word<hand_off_path> path_words[] = {
+  {"pull", hand_off_path::pull},
+  {"shared_arena", hand_off_path::shared_arena},
+  {"loopback", hand_off_path::loopback},
+};
+
+inline constexpr json_word<integrity_check> integrity_words[] = {
+  {"off", integrity_check::off},
+  {"all", integrity_check::all},
+};
+
+inline constexpr json_word<kv_dtype> dtype_words[] = {
+  {"f32", kv_dtype::f32},
+  {"bf16", kv_dtype::bf16},
+};
+
+inline constexpr json_word<group_role> role_words[] = {
+  {"prefill", group_role::prefill},
+  {"decode", group_role::decode},
+  {"mixed", group_role::mixed},
+};
+
+} // namespace baton::protocol
