@@ -1,28 +1,8 @@
 #include "transport/engine.hpp"
 
-#include <csignal>
+#include "transport/signals_blocked.hpp"
 
 namespace baton::transport {
-
-namespace {
-
-/// Signals belong to the process's main thread, never to a device thread.
-class signals_blocked {
-public:
-  signals_blocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-
-private:
-  sigset_t before_;
-};
-
-} // namespace
 
 failure check_limits(const endpoint_limits& limits) {
   const auto zero = [](const char* field) {

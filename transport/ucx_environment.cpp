@@ -1,0 +1,61 @@
+#include "transport/ucx_environment.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+namespace baton::transport {
+
+using protocol::failure;
+using protocol::reason;
+
+namespace {
+
+const std::string transports = "UCX_TLS=";
+
+std::vector<std::string> environment_at_start() {
+  std::ifstream file("/proc/self/environ", std::ios::binary);
+  std::vector<std::string> lines;
+  std::string line;
+  while (std::getline(file, line, '\0'))
+    lines.push_back(line);
+  return lines;
+}
+
+bool starts_with(const std::string& text, const std::string& beginning) {
+  return text.compare(0, beginning.size(), beginning) == 0;
+}
+
+} // namespace
+
+std::vector<std::string> ucx_environment() {
+  return {
+    "UCX_ERROR_SIGNALS=",      // no handlers of SIGSEGV and its like
+    "UCX_HANDLE_ERRORS=none",  // no debugger on a crash
+    "UCX_DEBUG_SIGNO=0",       // leave SIGHUP alone
+    "UCX_MEM_EVENTS=n",        // do not patch mmap and munmap
+    "UCX_TLS=posix,cma,tcp",
+    "UCX_POSIX_ERROR_HANDLING=y",    // or error mode PEER silently falls back to tcp
+    "UCX_CMA_MEMORY_INVALIDATE=y",   // same, for CMA
+    "UCX_KEEPALIVE_INTERVAL=1s",
+    "UCX_MAX_EAGER_RAILS=1",         // small messages keep their order
+  };
+}
+
+failure check_ucx_environment() {
+  const std::vector<std::string> started_with = environment_at_start();
+  const auto has = [&](const std::string& line) {
+    return std::find(started_with.begin(), started_with.end(), line) != started_with.end();
+  };
+  for (const std::string& line : ucx_environment()) {
+    const bool narrowed = starts_with(line, transports) && has(transports + "tcp");
+    if (!has(line) && !narrowed)
+      return {reason::bad_input, "environment: " + line + ": must be set before the process starts"};
+  }
+  for (const std::string& line : started_with)
+    if (starts_with(line, "UCX_RNDV_SCHEME=put"))
+      return {reason::bad_input, "environment: " + line + ": the destination must be the only "
+                                                          "writer of its memory"};
+  return {};
+}
+
+} // namespace baton::transport

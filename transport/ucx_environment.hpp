@@ -1,0 +1,21 @@
+// UCX reads part of its settings in a library constructor, before main(): whoever starts a node
+// process must put these into its environment before exec.
+#pragma once
+
+#include "protocol/outcome.hpp"
+
+#include <string>
+#include <vector>
+
+namespace baton::transport {
+
+/// NAME=VALUE lines. They leave signal handlers and libc's memory functions alone, keep shared
+/// memory and CMA in use although errors of peers are reported, and notice a dead peer within 1 s.
+/// UCX_TLS may be narrowed (to "tcp") for hosts that share nothing; it must be set.
+std::vector<std::string> ucx_environment();
+
+/// Compares with the environment that this process was started with; setenv() since then does not
+/// count. Errors: bad_input naming the first variable that is missing or different.
+protocol::failure check_ucx_environment();
+
+} // namespace baton::transport
