@@ -19,8 +19,9 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 COLUMNS_MAX = 100
 
-SIZED = (".hpp", ".cpp", ".cu", ".cuh", ".h", ".py")
-CPP = (".hpp", ".cpp", ".cu", ".cuh", ".h")
+HEADERS = (".hpp", ".h", ".cuh", ".inl")
+CPP = HEADERS + (".cpp", ".cu")
+SIZED = CPP + (".py",)
 LAYERS = ("protocol", "transport", "gpu", "actors")
 PRODUCT = LAYERS + ("deploy",)
 # Files that must spell the banned words to ban them.
@@ -233,7 +234,7 @@ def check_wall_clock(source):
 def check_dead_headers(sources):
     included = {path for source in sources for _, _, path in source.includes}
     for source in sources:
-        if source.suffix in (".hpp", ".h", ".cuh") and source.path not in included:
+        if source.suffix in HEADERS and source.path not in included:
             yield source.path, 1, "dead file", "nothing includes this header: use it or delete it"
 
 
