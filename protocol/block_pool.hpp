@@ -45,17 +45,6 @@ struct form_pool {
   }
 };
 
-/// An attempt that was told to end no longer waits. Answered by the refusal of what it waited for.
-struct withdraw_attempt {
-  attempt_id attempt;
-
-  static constexpr const char* type = "withdraw_attempt";
-  template <class S>
-  static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt));
-  }
-};
-
 /// Somebody has waited as long as its request allows.
 struct wait_expired {
   static constexpr const char* type = "wait_expired";

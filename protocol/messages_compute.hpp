@@ -80,13 +80,14 @@ struct token_emitted {
   token_id token;
   finish_reason finish = finish_reason::none; ///< set with the last token
   packed_floats logits;
+  std::uint64_t kv_digest = 0; ///< with the last token, if recorded
 
   static constexpr const char* type = "token_emitted";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("attempt", s.attempt), field("index", s.index),
                            field("token", s.token), field("finish", s.finish),
-                           field("logits", s.logits));
+                           field("logits", s.logits), field("kv_digest", s.kv_digest));
   }
 };
 
@@ -226,14 +227,14 @@ struct digest_kv {
 // ---- ranks -> group ---------------------------------------------------------------------------------
 
 /// What a slice produced.
-struct step_result {
+struct slice_output {
   sequence_id sequence;
   token_id token;
   bool sampled = false;
   bool is_eos = false;
   packed_floats logits;
 
-  static constexpr const char* type = "step_result";
+  static constexpr const char* type = "slice_output";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("sequence", s.sequence), field("token", s.token),
@@ -247,7 +248,7 @@ struct step_completed {
   rank_id rank;
   group_epoch epoch;
   step_number step;
-  std::vector<step_result> results; ///< only from rank 0
+  std::vector<slice_output> results; ///< only from rank 0
 
   static constexpr const char* type = "step_completed";
   template <class S>

@@ -58,6 +58,7 @@ struct request_spec {
   group_name prefill_group; ///< empty: the router chooses
   group_name decode_group;  ///< empty: the router chooses
   std::uint32_t prompt_tokens = 0;
+  std::string prompt_digest;       ///< of the canonical ids; set by the router
   std::uint32_t output_tokens = 0; ///< budget, at least 1
   bool ignore_eos = false;
   sampling_spec sampling;
@@ -75,7 +76,8 @@ struct request_spec {
     return std::make_tuple(
       field("external", s.external), field("tenant", s.tenant),
       field("prefill_group", s.prefill_group), field("decode_group", s.decode_group),
-      field("prompt_tokens", s.prompt_tokens), field("output_tokens", s.output_tokens),
+      field("prompt_tokens", s.prompt_tokens), field("prompt_digest", s.prompt_digest),
+      field("output_tokens", s.output_tokens),
       field("ignore_eos", s.ignore_eos), field("sampling", s.sampling),
       field("deadline_ms", s.deadline_ms), field("retries", s.retries),
       field("queue_ms", s.queue_ms), field("hold_ms", s.hold_ms),
@@ -157,13 +159,14 @@ struct frame_forwarded {
   std::uint32_t index = 0;
   token_id token;
   packed_floats logits; ///< only if recorded
+  std::uint64_t kv_digest = 0; ///< with the last frame, if recorded
 
   static constexpr const char* type = "frame_forwarded";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("external", s.external), field("attempt", s.attempt),
                            field("index", s.index), field("token", s.token),
-                           field("logits", s.logits));
+                           field("logits", s.logits), field("kv_digest", s.kv_digest));
   }
 };
 

@@ -26,7 +26,7 @@ struct source_side {
 struct reserve_request {
   attempt_id attempt;
   request_spec spec;
-  std::string prompt_digest;
+  token_list prompt; ///< the router's canonical ids
   source_side source;
   std::int64_t deadline_ms = 0; ///< remaining; 0: none
 
@@ -34,7 +34,7 @@ struct reserve_request {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("attempt", s.attempt), field("spec", s.spec),
-                           field("prompt_digest", s.prompt_digest), field("source", s.source),
+                           field("prompt", s.prompt), field("source", s.source),
                            field("deadline_ms", s.deadline_ms));
   }
 };
@@ -91,7 +91,6 @@ struct reserve_refused {
 struct start_prefill {
   attempt_id attempt;
   request_spec spec;
-  std::string prompt_digest;
   token_list prompt;
   grant granted;
 
@@ -99,8 +98,7 @@ struct start_prefill {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("attempt", s.attempt), field("spec", s.spec),
-                           field("prompt_digest", s.prompt_digest), field("prompt", s.prompt),
-                           field("granted", s.granted));
+                           field("prompt", s.prompt), field("granted", s.granted));
   }
 };
 
@@ -278,6 +276,17 @@ struct cancel_source {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("attempt", s.attempt), field("why", s.why));
+  }
+};
+
+/// An attempt that was told to end no longer waits. Answered by the refusal of what it waited for.
+struct withdraw_attempt {
+  attempt_id attempt;
+
+  static constexpr const char* type = "withdraw_attempt";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("attempt", s.attempt));
   }
 };
 

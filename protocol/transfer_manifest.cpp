@@ -32,7 +32,7 @@ manifest destination_manifest(const model_identity& own_model, const reserve_req
   manifest m;
   describe_grant(m, asked.attempt, granted);
   m.model = own_model;
-  m.prompt_digest = asked.prompt_digest;
+  m.prompt_digest = asked.spec.prompt_digest;
   m.prompt_tokens = asked.spec.prompt_tokens;
   m.range_begin = granted.prefix_tokens;
   m.range_end = asked.spec.prompt_tokens;
@@ -46,7 +46,7 @@ manifest source_manifest(const model_identity& own_model, std::uint32_t own_tp_d
   manifest m;
   describe_grant(m, asked.attempt, asked.granted);
   m.model = own_model;
-  m.prompt_digest = asked.prompt_digest;
+  m.prompt_digest = asked.spec.prompt_digest;
   m.prompt_tokens = static_cast<std::uint32_t>(asked.prompt.ids.size());
   m.range_begin = asked.granted.prefix_tokens;
   m.range_end = m.prompt_tokens;

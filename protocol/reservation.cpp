@@ -1,0 +1,177 @@
+#include "protocol/reservation.hpp"
+
+#include "protocol/assert.hpp"
+#include "protocol/reservation_steps.hpp"
+
+namespace baton::protocol::reservation {
+
+namespace {
+
+const failure lease_over{reason::lease_expired, "the lease ended before the hand-off was complete"};
+
+/// A timer may fire early by the clock's grain; the lease itself decides.
+template <class State>
+step_result expire(State s, instant now) {
+  if (now < s.data.lease_end)
+    return {std::move(s), {arm_lease{1}}};
+  return revoke(std::move(s.data), lease_over, true);
+}
+
+template <class State>
+step_result stopped_early(State s, const lane_id& lane) {
+  mark_stopped(s.data, lane);
+  return {std::move(s), {}};
+}
+
+template <class State>
+step_result lost_lane(State s, const lane_lost& e) {
+  mark_lost(s.data, e.lane);
+  return revoke(std::move(s.data), e.why, true);
+}
+
+template <class State>
+step_result refuse(State s, const commit& e) {
+  const failure why{reason::stale_attempt, "the reservation is not complete and not yet committed"};
+  return {std::move(s), {commit_refused{e.attempt, why}}};
+}
+
+step_result finish(live s, const sequence_finished& e) {
+  effects_list effects{decode_finished{attempt_of(s.data), e.finish, e.why, e.tokens}};
+  const std::int64_t hold_ms = s.data.begun.opened.asked.spec.hold_ms;
+  if (hold_ms > 0 && !e.why) {
+    effects.push_back(arm_hold{hold_ms});
+    return {std::move(s), std::move(effects)};
+  }
+  return retire(std::move(s.data), std::move(effects));
+}
+
+step_result cancel_live(live s) {
+  effects_list effects;
+  if (s.data.reading == readers::active)
+    effects.push_back(cancel_sequence{grant_of(s.data).sequence});
+  return retire(std::move(s.data), std::move(effects));
+}
+
+step_result quiesce(body data, bool retiring_now) {
+  data.reading = readers::quiesced;
+  return reclaim_or_wait(std::move(data), {}, retiring_now);
+}
+
+step_result lane_ended(body data, const lane_id& lane, bool retiring_now) {
+  mark_stopped(data, lane);
+  return reclaim_or_wait(std::move(data), {}, retiring_now);
+}
+
+step_result lane_gone(body data, const lane_id& lane, bool retiring_now) {
+  mark_lost(data, lane);
+  return reclaim_or_wait(std::move(data), {}, retiring_now);
+}
+
+step_result end(const body& data) {
+  const reservation_id id = grant_of(data).reservation;
+  return {reclaimed{id}, {reservation_reclaimed{attempt_of(data), id}, end_actor{}}};
+}
+
+} // namespace
+
+step_result step(state before, const event& event, instant now) {
+  const auto same = [&]() -> step_result { return {std::move(before), {}}; };
+  const auto impossible = [&]() -> step_result {
+    BATON_ASSERT(!"this event cannot happen in this state of a reservation");
+    return same();
+  };
+  return std::visit(
+    overloaded{
+      [&](nascent&, const begin_reservation& e) { return begin(e, now); },
+      // reserved
+      [&](reserved& s, const manifest_offered& e) { return check_offer(std::move(s), e, now); },
+      [&](reserved& s, const lane_opened& e) { return lane_is_open(std::move(s), e); },
+      [&](reserved& s, const lane_failed& e) { return revoke(std::move(s.data), e.why, true); },
+      [&](reserved& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
+      [&](reserved& s, const revoke_reservation& e) {
+        return revoke(std::move(s.data), e.why, false);
+      },
+      [&](reserved& s, const lease_expired&) { return expire(std::move(s), now); },
+      [&](reserved& s, const commit& e) { return refuse(std::move(s), e); },
+      // receiving
+      [&](receiving& s, const lane_landed& e) { return lane_has_landed(std::move(s), e); },
+      [&](receiving& s, const lane_failed& e) { return revoke(std::move(s.data), e.why, true); },
+      [&](receiving& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
+      [&](receiving& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
+      [&](receiving& s, const revoke_reservation& e) {
+        return revoke(std::move(s.data), e.why, false);
+      },
+      [&](receiving& s, const lease_expired&) { return expire(std::move(s), now); },
+      [&](receiving& s, const commit& e) { return refuse(std::move(s), e); },
+      // complete
+      [&](complete& s, const commit& e) { return try_commit(std::move(s), e, now); },
+      [&](complete& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
+      [&](complete& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
+      [&](complete& s, const revoke_reservation& e) {
+        return revoke(std::move(s.data), e.why, false);
+      },
+      [&](complete& s, const lease_expired&) { return expire(std::move(s), now); },
+      // live: ownership has replaced the lease
+      [&](live& s, const sequence_finished& e) { return finish(std::move(s), e); },
+      [&](live& s, const sequence_quiesced&) -> step_result {
+        s.data.reading = readers::quiesced; // while a script holds the memory
+        return {std::move(s), {}};
+      },
+      [&](live& s, const hold_ended&) { return retire(std::move(s.data), {}); },
+      [&](live& s, const revoke_reservation&) { return cancel_live(std::move(s)); },
+      [&](live& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
+      [&](live& s, const lane_lost& e) -> step_result {
+        mark_lost(s.data, e.lane);
+        return {std::move(s), {}};
+      },
+      [&](live&, const lease_expired&) { return same(); },
+      [&](live& s, const commit& e) { return refuse(std::move(s), e); }, // I6
+      // retiring, draining: only evidence matters
+      [&](retiring& s, const sequence_quiesced&) { return quiesce(std::move(s.data), true); },
+      [&](retiring& s, const lane_stopped& e) {
+        return lane_ended(std::move(s.data), e.lane, true);
+      },
+      [&](retiring& s, const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, true); },
+      [&](draining& s, const lane_stopped& e) {
+        return lane_ended(std::move(s.data), e.lane, false);
+      },
+      [&](draining& s, const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, false); },
+      // quarantined: evidence is still accepted, silence never is
+      [&](quarantined& s, const sequence_quiesced&) -> step_result {
+        s.data.reading = readers::quiesced;
+        return {std::move(s), {}};
+      },
+      [&](quarantined& s, const lane_stopped& e) -> step_result {
+        mark_stopped(s.data, e.lane);
+        auto next = reclaim_or_wait(std::move(s.data), {}, false);
+        if (auto* still = std::get_if<quarantined>(&next.state))
+          return {std::move(*still), {}}; // told once
+        return next;
+      },
+      [&](reclaiming& s, const blocks_reclaimed&) { return end(s.data); },
+      [&](reclaimed&, const auto&) { return same(); },
+      [&](nascent&, const auto&) { return impossible(); },
+      // After the decision to end, what the living still say changes nothing (I9).
+      [&](auto& s, const auto& e) -> step_result {
+        using ended = std::decay_t<decltype(s)>;
+        using message = std::decay_t<decltype(e)>;
+        constexpr bool ending
+          = std::is_same_v<ended, retiring> || std::is_same_v<ended, draining>
+            || std::is_same_v<ended, quarantined> || std::is_same_v<ended, reclaiming>;
+        constexpr bool refusable = std::is_same_v<message, commit>;
+        if constexpr (ending && refusable)
+          return refuse(std::move(s), e);
+        else
+          return ending || std::is_same_v<message, manifest_offered> ? same() : impossible();
+      },
+    },
+    before, event);
+}
+
+const char* name_of(const state& s) {
+  static const char* const names[] = {"nascent",  "reserved", "receiving",   "complete",   "live",
+                                      "retiring", "draining", "quarantined", "reclaiming", "reclaimed"};
+  return names[s.index()];
+}
+
+} // namespace baton::protocol::reservation

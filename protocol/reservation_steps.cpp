@@ -1,0 +1,211 @@
+#include "protocol/reservation_steps.hpp"
+
+#include "protocol/assert.hpp"
+#include "protocol/transfer_manifest.hpp"
+
+#include <algorithm>
+
+namespace baton::protocol::reservation {
+
+namespace {
+
+/// Bytes of the resume state: one float for each element of the final hidden vector.
+std::uint64_t resume_bytes(const body& data) {
+  return std::uint64_t{data.begun.model.hidden} * sizeof(float);
+}
+
+open_lane lane_to_open(const body& data, const lane_plan& plan) {
+  const auto& asked = data.begun.opened.asked;
+  const auto& granted = grant_of(data);
+  open_lane lane;
+  lane.lane = {granted.reservation, plan.source, plan.destination};
+  lane.attempt = granted.attempt;
+  lane.heads = plan.heads;
+  lane.source_node = {asked.source.group.value + "." + std::to_string(plan.source.value)};
+  lane.source_life = asked.source.ranks.at(plan.source.value);
+  if (asked.spec.fault.wrong_incarnation)
+    lane.source_life.low ^= 1;
+  lane.source_tp = asked.source.tp_degree;
+  lane.blocks.assign(granted.blocks.begin(), granted.blocks.begin() + granted.prompt_blocks);
+  lane.resume_bytes = resume_bytes(data);
+  return lane;
+}
+
+/// In place there is one lane, whose mover is the group itself; nothing has to be opened for it.
+step_result open_in_place(body data, effects_list effects) {
+  const lane_plan plan{{0}, {0}, {0, data.begun.model.kv_heads}};
+  const reservation_id id = grant_of(data).reservation;
+  data.lanes.emplace(lane_id{id, {0}, {0}}, lane_entry{plan, lane_status::open, false});
+  effects.push_back(transfer_opened{id, {plan}});
+  return {receiving{std::move(data)}, std::move(effects)};
+}
+
+bool every(const body& data, lane_status status) {
+  return std::all_of(data.lanes.begin(), data.lanes.end(),
+                     [&](const auto& l) { return l.second.status == status; });
+}
+
+bool any_lost(const body& data) {
+  return std::any_of(data.lanes.begin(), data.lanes.end(),
+                     [](const auto& l) { return l.second.status == lane_status::lost; });
+}
+
+/// Asks for the stop evidence of every lane that has not given it.
+void stop_lanes(const body& data, effects_list& effects) {
+  for (const auto& [id, lane] : data.lanes)
+    if (lane.status != lane_status::stopped && lane.status != lane_status::lost)
+      effects.push_back(stop_lane{id});
+}
+
+} // namespace
+
+const grant& grant_of(const body& data) { return data.begun.opened.granted; }
+const attempt_id& attempt_of(const body& data) { return grant_of(data).attempt; }
+
+step_result begin(const begin_reservation& e, instant now) {
+  BATON_ASSERT(e.lease_ms > 0);
+  body data;
+  data.begun = e;
+  data.begun.opened.granted.lease_ms = e.lease_ms;
+  data.lease_end = after_ms(now, e.lease_ms);
+  reserve_granted answer{grant_of(data)};
+  return {reserved{std::move(data)}, {std::move(answer), arm_lease{e.lease_ms}}};
+}
+
+step_result check_offer(reserved s, const manifest_offered& e, instant now) {
+  body& data = s.data;
+  if (!data.lanes.empty())
+    return {std::move(s), {}}; // a repeated offer adds nothing
+  if (now >= data.lease_end)
+    return revoke(std::move(data), {reason::lease_expired, "the lease ended before the offer"}, true);
+  const auto& asked = data.begun.opened.asked;
+  const manifest expected = destination_manifest(data.begun.model, asked, grant_of(data));
+  if (failure why = check_manifest(expected, e.offered))
+    return revoke(std::move(data), why, true);
+  if (grant_of(data).in_place)
+    return open_in_place(std::move(data), {});
+  const auto plans = plan_lanes(data.begun.model.kv_heads, asked.source.tp_degree,
+                                grant_of(data).tp_degree);
+  if (!plans)
+    return revoke(std::move(data), plans.error(), true);
+  effects_list effects;
+  for (const auto& plan : plans.value()) {
+    open_lane lane = lane_to_open(data, plan);
+    data.lanes.emplace(lane.lane, lane_entry{plan, lane_status::opening, false});
+    effects.push_back(std::move(lane));
+  }
+  return {std::move(s), std::move(effects)};
+}
+
+step_result lane_is_open(reserved s, const lane_opened& e) {
+  const auto it = s.data.lanes.find(e.lane);
+  BATON_ASSERT(it != s.data.lanes.end());
+  if (it->second.status == lane_status::opening)
+    it->second.status = lane_status::open;
+  if (!every(s.data, lane_status::open))
+    return {std::move(s), {}};
+  transfer_opened answer{grant_of(s.data).reservation, {}};
+  for (const auto& [id, lane] : s.data.lanes)
+    answer.lanes.push_back(lane.plan);
+  return {receiving{std::move(s.data)}, {std::move(answer)}};
+}
+
+step_result lane_has_landed(receiving s, const lane_landed& e) {
+  const auto it = s.data.lanes.find(e.lane);
+  BATON_ASSERT(it != s.data.lanes.end());
+  if (it->second.landed)
+    return {std::move(s), {}};
+  it->second.landed = true;
+  it->second.status = lane_status::landed;
+  if (s.data.resume_digest != 0 && s.data.resume_digest != e.resume_digest)
+    return revoke(std::move(s.data),
+                  {reason::corrupt, "ranks handed over different final hidden states"}, true);
+  s.data.resume_digest = e.resume_digest;
+  if (!every(s.data, lane_status::landed))
+    return {std::move(s), {}};
+  effects_list effects{transfer_completed{attempt_of(s.data), grant_of(s.data).reservation}};
+  stop_lanes(s.data, effects); // nothing more is expected: gather the evidence now
+  return {complete{std::move(s.data)}, std::move(effects)};
+}
+
+failure commit_objection(const body& data, const commit& e, instant now) {
+  if (e.attempt != attempt_of(data) || e.reservation != grant_of(data).reservation)
+    return {reason::stale_attempt, "the commit names another attempt or reservation"};
+  if (e.generation_sum != generation_sum(grant_of(data).blocks))
+    return {reason::stale_generation, "the commit names another generation of the blocks"};
+  if (now >= data.lease_end) // the exact instant is already too late
+    return {reason::lease_expired, "the lease ended before the commit"};
+  return {};
+}
+
+step_result try_commit(complete s, const commit& e, instant now) {
+  if (failure why = commit_objection(s.data, e, now)) {
+    if (why.why == reason::lease_expired) {
+      auto result = revoke(std::move(s.data), why, false);
+      result.effects.push_back(commit_refused{e.attempt, why});
+      return result;
+    }
+    return {std::move(s), {commit_refused{e.attempt, why}}};
+  }
+  const auto& asked = s.data.begun.opened.asked;
+  activate_sequence activate;
+  activate.sequence = grant_of(s.data).sequence;
+  activate.attempt = e.attempt;
+  activate.prompt = asked.prompt;
+  for (const auto& ref : grant_of(s.data).blocks)
+    activate.blocks.push_back(ref.block);
+  activate.output_tokens = asked.spec.output_tokens;
+  activate.ignore_eos = asked.spec.ignore_eos;
+  activate.sampling = asked.spec.sampling;
+  activate.record_logits = asked.spec.record_logits;
+  activate.record_kv_digest = asked.spec.record_kv_digest;
+  s.data.reading = readers::active;
+  return {live{std::move(s.data)},
+          {mark_live{e.reservation}, committed{e.attempt}, std::move(activate)}};
+}
+
+step_result revoke(body data, const failure& why, bool tell_attempt) {
+  effects_list effects;
+  if (tell_attempt)
+    effects.push_back(reservation_revoked{attempt_of(data), why});
+  return retire(std::move(data), std::move(effects));
+}
+
+step_result retire(body data, effects_list effects) {
+  const bool was_live = data.reading != readers::none;
+  effects.push_back(quarantine_blocks{grant_of(data).reservation});
+  stop_lanes(data, effects);
+  return reclaim_or_wait(std::move(data), std::move(effects), was_live);
+}
+
+void mark_stopped(body& data, const lane_id& lane) {
+  const auto it = data.lanes.find(lane);
+  BATON_ASSERT(it != data.lanes.end());
+  it->second.status = lane_status::stopped;
+}
+
+void mark_lost(body& data, const lane_id& lane) {
+  const auto it = data.lanes.find(lane);
+  BATON_ASSERT(it != data.lanes.end());
+  if (it->second.status != lane_status::stopped)
+    it->second.status = lane_status::lost;
+}
+
+step_result reclaim_or_wait(body data, effects_list effects, bool retiring_now) {
+  const reservation_id id = grant_of(data).reservation;
+  if (every(data, lane_status::stopped) && data.reading != readers::active) {
+    effects.push_back(forget_attempt{attempt_of(data)});
+    effects.push_back(reclaim_blocks{id});
+    return {reclaiming{std::move(data)}, std::move(effects)};
+  }
+  if (any_lost(data)) {
+    effects.push_back(reservation_quarantined{
+      attempt_of(data), {reason::peer_lost, "a rank was lost with a lane open: no stop evidence"}});
+    return {quarantined{std::move(data)}, std::move(effects)};
+  }
+  if (retiring_now)
+    return {retiring{std::move(data)}, std::move(effects)};
+  return {draining{std::move(data)}, std::move(effects)};
+}
+
+} // namespace baton::protocol::reservation
