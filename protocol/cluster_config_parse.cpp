@@ -168,13 +168,13 @@ cluster_config read_cluster(json_object& from) {
   c.heartbeat_ms = from.integer("heartbeat_ms", {1, limits::peer_timeout_ms_max}, c.heartbeat_ms);
   c.peer_timeout_ms
     = from.integer("peer_timeout_ms", {1, limits::peer_timeout_ms_max}, c.peer_timeout_ms);
-  c.allow_faults = from.flag("allow_faults", false);
+  c.allow_faults = from.value("allow_faults", false);
   from.each("tenants", limits::requests_open_max,
             [&](json_object& tenant) { c.tenants.push_back(read_tenant(tenant)); });
   if (c.tenants.empty() && !from.has("tenants"))
     c.tenants.push_back({{"default"}, limits::tenant_requests_open_default,
                          limits::prompt_tokens_max + limits::output_tokens_max});
-  c.trace = from.flag("trace", true);
+  c.trace = from.value("trace", true);
   from.finish();
   return c;
 }

@@ -121,12 +121,6 @@ std::int64_t json_object::integer(const char* name, integer_range allowed,
   return number.get<std::int64_t>();
 }
 
-std::uint64_t json_object::seed(const char* name, std::uint64_t otherwise) {
-  if (const json* from = find(name, false))
-    keep(name, json_form<std::uint64_t>::read(*from, otherwise));
-  return otherwise;
-}
-
 std::uint64_t json_object::bytes(const char* name, integer_range allowed,
                                  std::optional<std::uint64_t> otherwise) {
   const json* from = find(name, !otherwise);
@@ -158,12 +152,6 @@ real json_object::fraction(const char* name, double min, double max, double othe
                           *from));
   }
   return real::of(static_cast<float>(otherwise));
-}
-
-bool json_object::flag(const char* name, bool otherwise) {
-  if (const json* from = find(name, false))
-    keep(name, json_form<bool>::read(*from, otherwise));
-  return otherwise;
 }
 
 std::string json_object::text(const char* name, std::size_t characters_max,

@@ -65,17 +65,23 @@ public:
   T number(const char* name, integer_range allowed, std::optional<std::int64_t> otherwise = {}) {
     return static_cast<T>(integer(name, allowed, otherwise));
   }
-  std::uint64_t seed(const char* name, std::uint64_t otherwise);
+  /// Any type with a JSON form, in its own range.
+  template <class T>
+  T value(const char* name, T otherwise) {
+    if (const json* from = find(name, false))
+      keep(name, json_form<T>::read(*from, otherwise));
+    return otherwise;
+  }
   /// Bytes: an integer, or a string such as "4GiB" (KiB, MiB, GiB).
   std::uint64_t bytes(const char* name, integer_range allowed,
                       std::optional<std::uint64_t> otherwise = {});
   real fraction(const char* name, double min, double max, double otherwise);
-  bool flag(const char* name, bool otherwise);
   /// Text of 1 to `characters_max` bytes.
   std::string text(const char* name, std::size_t characters_max,
                    std::optional<std::string> otherwise = {});
   /// A text that can stand in paths, logs and node names: letters, digits, - and _.
   std::string name(const char* name, std::optional<std::string> otherwise = {});
+  /// 1 to count_max ids, none of them negative; empty for an absent field.
   std::vector<std::int32_t> token_ids(const char* name, std::size_t count_max);
 
   template <class E, std::size_t N>

@@ -78,16 +78,23 @@ struct json_form<T, std::enable_if_t<std::is_integral_v<T>>> {
   }
 };
 
+/// An enum says where it ends by a function beside it, `constexpr colour last_value(colour)`; without
+/// one, every number of 8 bits is accepted.
+template <class T, class = void>
+inline constexpr std::uint8_t enum_number_max = 255;
+template <class T>
+inline constexpr std::uint8_t enum_number_max<T, std::void_t<decltype(last_value(T{}))>>
+  = static_cast<std::uint8_t>(last_value(T{}));
+
 template <class T>
 struct json_form<T, std::enable_if_t<std::is_enum_v<T>>> {
-  using number = std::underlying_type_t<T>;
-  static_assert(std::is_same_v<number, std::uint8_t>, "enums in messages have 8 bits");
-  static json write(T value) { return static_cast<number>(value); }
+  static_assert(sizeof(T) == 1, "enums in messages have 8 bits");
+  static json write(T value) { return static_cast<std::uint8_t>(value); }
   static json_error read(const json& from, T& value) {
-    number read = 0;
-    json_error error = json_form<number>::read(from, read);
+    json number;
+    json_error error = read_integer(from, 0, enum_number_max<T>, number);
     if (!error)
-      value = static_cast<T>(read);
+      value = static_cast<T>(number.get<std::uint8_t>());
     return error;
   }
 };
