@@ -214,7 +214,7 @@ TEST_CASE("added tokens obey their flags") {
   CHECK(tokens->decode({300, 305, 'c'}) == "<a>c");
 }
 
-TEST_CASE("SentencePiece: a space before the text, bytes for what is unknown, BOS from the template") {
+TEST_CASE("SentencePiece: a space before the text, bytes for the unknown, BOS from the template") {
   const auto tokens = open(sentence_piece());
   CHECK(encode(*tokens, "ab a") == ids{1, 263, 262});
   CHECK(encode(*tokens, "é") == ids{1, 259, 3 + 0xC3, 3 + 0xA9});
