@@ -39,30 +39,46 @@ void few_panels(const float* x, std::size_t x_stride, const W* w, std::size_t in
     few_tile<rows, 1>(x, x_stride, w + p * inputs * width, inputs, y + p * width, y_stride);
 }
 
+#if HWY_NATIVE_FMA
+// Registers for accumulators beside a panel's weights: AVX-512 and NEON have 32, AVX2 has 16.
+constexpr int accumulators_max = parts == 1 ? 16 : parts == 2 ? 12 : 24;
+constexpr int accumulators_per_row = static_cast<int>(parts);
+#else
+constexpr int accumulators_max = 1;
+constexpr int accumulators_per_row = 1;
+#endif
+/// Rows of the largest tile.
+constexpr int tile_rows_max = accumulators_per_row == 1 ? 12 : 6;
+
+/// Panels that a tile of `rows` rows takes at once: several fma chains hide each other's latency.
+constexpr int panels_together(int rows) {
+  const int fitting = accumulators_max / (rows * accumulators_per_row);
+  return fitting < 1 ? 1 : fitting > 4 ? 4 : fitting;
+}
+
+/// Chooses the tile for `rows`, which is at most `most`.
+template <int most, class W>
+void few_rows_exact(std::size_t rows, const float* x, std::size_t x_stride, const W* w,
+                    std::size_t inputs, std::size_t begin, std::size_t end, float* y,
+                    std::size_t y_stride) {
+  if (rows == most)
+    few_panels<most, panels_together(most)>(x, x_stride, w, inputs, begin, end, y, y_stride);
+  else if constexpr (most > 1)
+    few_rows_exact<most - 1>(rows, x, x_stride, w, inputs, begin, end, y, y_stride);
+}
+
 template <class W>
 void few_rows(const float* x, std::size_t x_stride, std::size_t rows, const W* w,
               std::size_t inputs, std::size_t begin, std::size_t end, float* y,
               std::size_t y_stride) {
-  if (rows == 1)
-    return few_panels<1, 4>(x, x_stride, w, inputs, begin, end, y, y_stride);
-  if (rows == 2)
-    return few_panels<2, 2>(x, x_stride, w, inputs, begin, end, y, y_stride);
+  constexpr std::size_t most = tile_rows_max;
+  if (rows <= most)
+    return few_rows_exact<tile_rows_max>(rows, x, x_stride, w, inputs, begin, end, y, y_stride);
   // Panel by panel, so that a panel read from memory serves all rows from the cache.
-  for (std::size_t p = begin; p < end; ++p) {
-    std::size_t m = 0;
-    for (; m + 6 <= rows; m += 6)
-      few_panels<6, 1>(x + m * x_stride, x_stride, w, inputs, p, p + 1, y + m * y_stride, y_stride);
-    const float* rest = x + m * x_stride;
-    float* out = y + m * y_stride;
-    switch (rows - m) {
-    case 5: few_panels<5, 1>(rest, x_stride, w, inputs, p, p + 1, out, y_stride); break;
-    case 4: few_panels<4, 1>(rest, x_stride, w, inputs, p, p + 1, out, y_stride); break;
-    case 3: few_panels<3, 1>(rest, x_stride, w, inputs, p, p + 1, out, y_stride); break;
-    case 2: few_panels<2, 1>(rest, x_stride, w, inputs, p, p + 1, out, y_stride); break;
-    case 1: few_panels<1, 1>(rest, x_stride, w, inputs, p, p + 1, out, y_stride); break;
-    default: break;
-    }
-  }
+  for (std::size_t p = begin; p < end; ++p)
+    for (std::size_t m = 0; m < rows; m += most)
+      few_rows_exact<tile_rows_max>(std::min(most, rows - m), x + m * x_stride, x_stride, w, inputs,
+                                    p, p + 1, y + m * y_stride, y_stride);
 }
 
 void multiply_few_impl(const float* x, std::size_t x_stride, std::size_t rows, const panel_view& w,
