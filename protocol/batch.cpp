@@ -38,7 +38,7 @@ std::vector<plan_slice> plan_step(batch& b, std::uint64_t step, std::uint32_t ch
     budget -= slices.back().count;
     b.last_step[job.asked.sequence] = step;
     if (slices.back().kind == slice_kind::last_prefill) {
-      b.leaving_ones[job.asked.sequence] = {step, true};
+      b.leaving_ones[job.asked.sequence] = {step, leaver::computed_prompt};
       b.prefills.pop_front();
     }
   }

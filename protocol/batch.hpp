@@ -21,10 +21,14 @@ struct decode_job {
   token_id last_token;
 };
 
+/// What has left the batch: a prompt whose last chunk is planned, one that was cancelled, or a
+/// sequence that generated.
+enum class leaver : std::uint8_t { computed_prompt, cancelled_prompt, decoded };
+
 /// A sequence that has left the batch but may still be read or written by an issued plan.
 struct leaving {
   std::uint64_t last_step = 0; ///< quiesced once every rank has completed it
-  bool computed = false;       ///< a prompt that was computed whole: say so too
+  leaver what = leaver::decoded;
 };
 
 struct batch {

@@ -4,11 +4,6 @@
 
 namespace baton::protocol {
 
-const char* to_string(group_role r) {
-  static const char* const names[] = {"prefill", "decode", "mixed"};
-  return names[static_cast<int>(r)];
-}
-
 namespace membership {
 
 namespace {

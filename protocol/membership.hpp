@@ -7,15 +7,13 @@
 
 #include "protocol/attempt.hpp"
 #include "protocol/clock.hpp"
+#include "protocol/cluster_config.hpp"
 #include "protocol/step.hpp"
 
 #include <map>
 #include <variant>
 
 namespace baton::protocol {
-
-enum class group_role : std::uint8_t { prefill, decode, mixed };
-const char* to_string(group_role r);
 
 struct group_entry {
   group_name name;

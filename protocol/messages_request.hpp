@@ -37,7 +37,7 @@ struct fault_spec {
   bool duplicate_offers = false;      ///< offer each piece twice
   bool wrong_incarnation = false;     ///< admit lanes for another life of the source
   bool refuse_reservation = false;    ///< the decode group refuses
-  std::int64_t corrupt_piece = -1;    ///< flip a byte of this piece before it is offered
+  std::string cancel_at;              ///< cancel when the attempt enters this phase
 
   static constexpr const char* type = "fault_spec";
   template <class S>
@@ -47,7 +47,7 @@ struct fault_spec {
       field("stall_after_permille", s.stall_after_permille), field("stall_ms", s.stall_ms),
       field("lease_ms", s.lease_ms), field("duplicate_offers", s.duplicate_offers),
       field("wrong_incarnation", s.wrong_incarnation),
-      field("refuse_reservation", s.refuse_reservation), field("corrupt_piece", s.corrupt_piece));
+      field("refuse_reservation", s.refuse_reservation), field("cancel_at", s.cancel_at));
   }
 };
 

@@ -27,7 +27,7 @@ void finish(body& data, decode_job job, token_emitted last, effects_list& effect
                               0, false};
     return;
   }
-  data.work.leaving_ones[sequence] = {last_step_of(data, sequence), false};
+  data.work.leaving_ones[sequence] = {last_step_of(data, sequence), leaver::decoded};
   effects.push_back(std::move(last));
   effects.push_back(std::move(finished));
 }
@@ -70,11 +70,12 @@ void leave(body& data, const sequence_id& sequence, effects_list& effects) {
                         || data.digests.count(sequence) > 0;
   if (!was_here)
     return; // it has left already: its quiescence is said or on the way
+  const leaver what = it != work.prefills.end() ? leaver::cancelled_prompt : leaver::decoded;
   if (it != work.prefills.end())
     work.prefills.erase(it);
   work.decodes.erase(sequence);
   data.digests.erase(sequence);
-  work.leaving_ones[sequence] = {last_step_of(data, sequence), false};
+  work.leaving_ones[sequence] = {last_step_of(data, sequence), what};
   report_settled(data, effects);
 }
 
@@ -123,9 +124,11 @@ void report_settled(body& data, effects_list& effects) {
       ++it;
       continue;
     }
-    if (it->second.computed)
+    if (it->second.what == leaver::computed_prompt)
       effects.push_back(prefill_computed{it->first});
-    effects.push_back(end_sequence{it->first});
+    // The ranks still answer feeds about a prompt: its source hold ends it there.
+    if (it->second.what == leaver::decoded)
+      effects.push_back(end_sequence{it->first});
     effects.push_back(sequence_quiesced{it->first});
     data.work.last_step.erase(it->first);
     it = leaving_ones.erase(it);
@@ -142,7 +145,7 @@ void take_digest(body& data, const kv_digested& e, effects_list& effects) {
   BATON_ASSERT(digest.ranks_missing > 0);
   if (--digest.ranks_missing > 0)
     return;
-  data.work.leaving_ones[e.sequence] = {last_step_of(data, e.sequence), false};
+  data.work.leaving_ones[e.sequence] = {last_step_of(data, e.sequence), leaver::decoded};
   effects.push_back(std::move(digest.last));
   effects.push_back(std::move(digest.finished));
   data.digests.erase(it);
@@ -158,8 +161,8 @@ void fail_all(body& data, const failure& why, effects_list& effects) {
   for (const auto& [sequence, digest] : data.digests)
     all.push_back(sequence);
   for (auto& [sequence, gone] : data.work.leaving_ones)
-    if (gone.computed && gone.last_step > ended_on_all(data)) {
-      gone.computed = false; // planned, but now it will not be computed
+    if (gone.what == leaver::computed_prompt && gone.last_step > ended_on_all(data)) {
+      gone.what = leaver::cancelled_prompt; // planned, but now it will not be computed
       effects.push_back(sequence_finished{sequence, finish_reason::none, why, 0});
     }
   for (const auto& sequence : all) {

@@ -83,6 +83,7 @@ step_result release(body data, effects_list effects) {
   BATON_ASSERT(readers_gone(data) && data.compute == kernels::quiesced);
   if (granted(data).in_place)
     effects.push_back(lane_stopped{in_place_lane(granted(data).reservation)});
+  effects.push_back(end_sequence{data.begun.opened.sequence});
   effects.push_back(quarantine_blocks{data.begun.opened.hold});
   effects.push_back(reclaim_blocks{data.begun.opened.hold});
   return {releasing{std::move(data)}, std::move(effects)};

@@ -83,7 +83,7 @@ using event = std::variant<begin_hold, transfer_opened, prefill_computed, sequen
                            sequence_quiesced, feed_received, feed_stopped, feed_rejected, stop_lane,
                            cancel_source, retention_expired, blocks_reclaimed>;
 using effect = std::variant<prefill_accepted, manifest_offered, submit_prefill, open_feed,
-                            withdraw_feed, cancel_sequence, prefill_finished, lane_landed,
+                            withdraw_feed, cancel_sequence, end_sequence, prefill_finished, lane_landed,
                             lane_stopped, quarantine_blocks, reclaim_blocks, source_failed,
                             source_released, arm_timer, end_actor>;
 using step_result = stepped<state, effect>;

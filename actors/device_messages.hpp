@@ -1,0 +1,180 @@
+// Messages that never leave a node: between its devices and the actors beside them, and between node
+// guards when a cluster comes together. Everything else is in protocol/.
+#pragma once
+
+#include "protocol/messages_compute.hpp"
+#include "protocol/messages_transfer.hpp"
+
+namespace baton::protocol {
+
+// ---- devices ----------------------------------------------------------------------------------------
+
+/// Feed -> compute device: tell me source_ready of this sequence; the watcher travels with it.
+struct watch_sequence {
+  sequence_id sequence;
+
+  static constexpr const char* type = "watch_sequence";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("sequence", s.sequence));
+  }
+};
+
+/// Feed -> transfer device: offer_resume with its bytes.
+struct resume_offer {
+  lane_id lane;
+  packed_floats hidden;
+
+  static constexpr const char* type = "resume_offer";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lane", s.lane), field("hidden", s.hidden));
+  }
+};
+
+/// Feed -> transfer device: forget me.
+struct feed_ended {
+  lane_id lane;
+
+  static constexpr const char* type = "feed_ended";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lane", s.lane));
+  }
+};
+
+/// Node guard -> transfer device: prepare the channel. The descriptor is never logged.
+struct connect_peer {
+  node_name peer;
+  incarnation life;
+  std::string descriptor;
+
+  static constexpr const char* type = "connect_peer";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("peer", s.peer), field("life", s.life),
+                           field("descriptor", s.descriptor));
+  }
+};
+
+/// Transfer device -> node guard.
+struct channel_ready {
+  node_name peer;
+  failure error;
+  std::string path;
+
+  static constexpr const char* type = "channel_ready";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("peer", s.peer), field("error", s.error), field("path", s.path));
+  }
+};
+
+// ---- node guards ------------------------------------------------------------------------------------
+
+/// I am this node; my handles travel beside it. Sent until answered.
+struct hello {
+  node_name node;
+  incarnation life;
+  std::uint32_t version = 1; ///< of all messages between nodes
+  std::string cluster;
+  std::int32_t process = 0;
+  std::string descriptor; ///< of its endpoint; empty without one
+
+  static constexpr const char* type = "hello";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life),
+                           field("version", s.version), field("cluster", s.cluster),
+                           field("process", s.process), field("descriptor", s.descriptor));
+  }
+};
+
+/// I live.
+struct heartbeat {
+  node_name node;
+  incarnation life;
+
+  static constexpr const char* type = "heartbeat";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life));
+  }
+};
+
+/// Timer of a node guard.
+struct tick {
+  static constexpr const char* type = "tick";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
+  }
+};
+
+/// Finish: end the node's actors.
+struct leave {
+  static constexpr const char* type = "leave";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
+  }
+};
+
+// ---- status -----------------------------------------------------------------------------------------
+
+/// Client or person -> router's node guard, which passes it to every node; the asker travels with it.
+struct ask_status {
+  static constexpr const char* type = "ask_status";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
+  }
+};
+
+/// A pool's ledger, in blocks.
+struct pool_status {
+  node_name node;
+  group_name group;
+  std::uint32_t blocks = 0;
+  std::uint32_t free = 0;
+  std::uint32_t leased = 0;
+  std::uint32_t live = 0;
+  std::uint32_t quarantined = 0;
+  std::uint32_t slots_used = 0;
+  std::uint32_t waiting = 0;
+  std::uint64_t block_bytes = 0;
+
+  static constexpr const char* type = "pool_status";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("group", s.group),
+                           field("blocks", s.blocks), field("free", s.free),
+                           field("leased", s.leased), field("live", s.live),
+                           field("quarantined", s.quarantined), field("slots_used", s.slots_used),
+                           field("waiting", s.waiting), field("block_bytes", s.block_bytes));
+  }
+};
+
+/// What a node says of itself.
+struct node_status {
+  node_name node;
+  std::int64_t actors_open = 0; ///< requests, attempts, reservations, source holds, lanes, feeds
+  std::uint64_t bytes_landed = 0; ///< counted at the destination's receive callbacks
+  std::uint64_t pieces_refused = 0;
+  std::uint64_t pieces_repeated = 0;
+  std::string paths; ///< in use to each peer, for people
+  bool has_pool = false;
+  pool_status pool;
+
+  static constexpr const char* type = "node_status";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("actors_open", s.actors_open),
+                           field("bytes_landed", s.bytes_landed),
+                           field("pieces_refused", s.pieces_refused),
+                           field("pieces_repeated", s.pieces_repeated), field("paths", s.paths),
+                           field("has_pool", s.has_pool), field("pool", s.pool));
+  }
+};
+
+} // namespace baton::protocol

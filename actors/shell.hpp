@@ -1,0 +1,108 @@
+// What every actor of Baton is made of: messages carry a header (identity, cause, sender) and each
+// handled message leaves one trace record. All sends and timers of the product are in this file.
+//
+//   on the wire: (message_header, handle, message)     the handle travels with it, often null
+#pragma once
+
+#include "actors/node_context.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace baton::actors {
+
+/// Whom a record is about.
+struct subject {
+  protocol::request_id request;
+  std::uint32_t attempt = 0;
+};
+
+inline subject about(const protocol::attempt_id& id) { return {id.request, id.ordinal}; }
+
+/// A message from a device's or the process's own thread: it has no cause.
+template <class T>
+void post(node_context& node, const std::string& sender, const handle& to, T message) {
+  protocol::message_header header{node.next_message_id(), 0, sender, monotonic_now().ns};
+  if (to)
+    caf::anon_send(caf::actor_cast<caf::actor>(to), std::move(header), handle{},
+                   std::move(message));
+}
+
+class shell : public caf::event_based_actor {
+public:
+  /// `label`: "kind/key", unique on the node.
+  shell(caf::actor_config& config, node_context& node, std::string label)
+    : event_based_actor(config), node_(node), label_(std::move(label)),
+      full_label_(node.name.value + ":" + label_) {
+    set_default_handler(caf::print_and_drop);
+  }
+
+  const char* name() const override { return label_.c_str(); }
+
+protected:
+  /// Sends to another actor; a null handle means that the peer is gone, and drops.
+  template <class T>
+  void send_to(const handle& to, T message, handle with = {}) {
+    if (!to)
+      return;
+    send(caf::actor_cast<caf::actor>(to), next_header(), std::move(with), std::move(message));
+  }
+
+  /// A timer: this actor receives the message after the delay.
+  template <class T>
+  void send_later(std::int64_t delay_ms, T message) {
+    delayed_send(this, std::chrono::milliseconds(delay_ms), next_header(), handle{},
+                 std::move(message));
+  }
+
+  handle self_handle() { return caf::actor_cast<handle>(this); }
+  handle sender() { return current_sender(); }
+  node_context& node() { return node_; }
+  const node_context& node() const { return node_; }
+  const std::string& label() const { return label_; }
+
+  /// A handler for one message type: `handle(header, with, message)` of the derived class.
+  template <class T, class Derived>
+  static auto handler(Derived* self) {
+    return [self](const protocol::message_header& header, const handle& with, T& message) {
+      self->cause_ = header.id;
+      self->on_message(header, with, message);
+      self->cause_ = 0;
+    };
+  }
+
+  protocol::trace_record record_of(const protocol::message_header& header, const char* message,
+                                   const subject& s, protocol::instant begin) const {
+    protocol::trace_record record;
+    record.header = header;
+    record.actor = label_;
+    record.message = message;
+    record.request = s.request;
+    record.attempt = s.attempt;
+    record.begin_ns = begin.ns;
+    return record;
+  }
+
+  /// Writes the record of a message that no pure machine handles.
+  template <class T>
+  void record_plain(const protocol::message_header& header, const T& message, const subject& s) {
+    if (!node_.trace)
+      return;
+    auto record = record_of(header, T::type, s, monotonic_now());
+    record.end_ns = record.begin_ns;
+    node_.trace->record(std::move(record), [message] { return protocol::to_json(message); });
+  }
+
+private:
+  protocol::message_header next_header() {
+    return {node_.next_message_id(), cause_, full_label_, monotonic_now().ns};
+  }
+
+  node_context& node_;
+  std::string label_;
+  std::string full_label_;
+  std::uint64_t cause_ = 0;
+};
+
+} // namespace baton::actors

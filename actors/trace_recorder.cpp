@@ -1,0 +1,189 @@
+#include "actors/trace_recorder.hpp"
+
+#include "protocol/limits.hpp"
+#include "protocol/trace_line.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace baton::actors {
+
+namespace {
+
+using protocol::failure;
+using protocol::reason;
+using protocol::trace_record;
+
+/// Records turned into text between two writes; bounds the text in memory.
+constexpr std::size_t records_per_write_max = 256;
+constexpr auto flush_wait_max = std::chrono::seconds(5);
+
+struct pending {
+  trace_record record;
+  std::function<protocol::json()> event;
+};
+
+/// Only whole lines are handed to the file, so that a killed node tears at most the last one.
+class file_recorder final : public trace_recorder {
+public:
+  file_recorder(int file, std::string path)
+    : file_(file), path_(std::move(path)), writer_([this] { write_until_closed(); }) {}
+
+  ~file_recorder() override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      phase_ = phase::closing;
+    }
+    work_.notify_one();
+    writer_.join();
+    put(protocol::to_line(protocol::trace_end{written_}) + '\n');
+    ::close(file_);
+  }
+
+  file_recorder(const file_recorder&) = delete;
+  file_recorder& operator=(const file_recorder&) = delete;
+
+  void record(trace_record record, std::function<protocol::json()> event) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (unwritten_ >= protocol::limits::trace_records_unwritten_max) {
+      ++lost_;
+      return;
+    }
+    ++unwritten_;
+    queue_.push_back({std::move(record), std::move(event)});
+    if (queue_.size() == 1)
+      work_.notify_one();
+  }
+
+  void flush() override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::uint64_t target = taken_ + queue_.size();
+    progress_.wait_for(lock, flush_wait_max,
+                       [&] { return settled_ >= target && (lost_ == 0 || queue_.empty()); });
+  }
+
+private:
+  enum class phase : std::uint8_t { open, closing };
+
+  struct batch {
+    std::deque<pending> records;
+    std::uint64_t lost = 0; ///< after these records
+  };
+
+  void write_until_closed() {
+    for (;;) {
+      batch next = take();
+      if (next.records.empty() && next.lost == 0)
+        return;
+      std::string text;
+      for (auto& p : next.records) {
+        p.record.event = p.event ? p.event() : protocol::json::object();
+        text += protocol::to_line(p.record);
+        text += '\n';
+      }
+      if (next.lost > 0)
+        text += protocol::to_line(protocol::trace_loss{next.lost}) + '\n';
+      put(text);
+      settle(next.records.size());
+    }
+  }
+
+  /// Waits for work; an empty batch says that the recorder closes.
+  batch take() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    work_.wait(lock, [&] { return !queue_.empty() || lost_ > 0 || phase_ == phase::closing; });
+    batch next;
+    while (!queue_.empty() && next.records.size() < records_per_write_max) {
+      next.records.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    taken_ += next.records.size();
+    if (queue_.empty()) // what was lost came after everything that was kept
+      std::swap(next.lost, lost_);
+    return next;
+  }
+
+  void settle(std::size_t count) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      unwritten_ -= count;
+      settled_ += count;
+      written_ += count;
+    }
+    progress_.notify_all();
+  }
+
+  void put(const std::string& text) {
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t n = ::write(file_, text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0) {
+        complain();
+        return;
+      }
+      done += static_cast<std::size_t>(n);
+    }
+  }
+
+  void complain() {
+    if (!complained_)
+      std::fprintf(stderr, "baton: %s: cannot write the trace: %s\n", path_.c_str(),
+                   std::strerror(errno));
+    complained_ = true;
+  }
+
+  const int file_;
+  const std::string path_;
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::condition_variable progress_;
+  std::deque<pending> queue_;
+  phase phase_ = phase::open;
+  std::uint64_t unwritten_ = 0; ///< queued, and taken but not in the file
+  std::uint64_t taken_ = 0;
+  std::uint64_t settled_ = 0;
+  std::uint64_t written_ = 0;
+  std::uint64_t lost_ = 0;
+  bool complained_ = false; ///< a full disk is said once
+  std::thread writer_;      ///< last: it uses everything above
+};
+
+failure cannot(const std::string& path, const char* what) {
+  return {reason::bad_input, path + ": " + what + ": " + std::strerror(errno)};
+}
+
+/// True when the file is not empty and its last line has no end: its node was killed.
+bool is_torn(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  char last = '\n';
+  return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+} // namespace
+
+protocol::outcome<std::unique_ptr<trace_recorder>>
+trace_recorder::open(const std::string& path, const protocol::trace_header& header) {
+  // A node that starts again adds a section; what its last life wrote is evidence.
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0)
+    return cannot(path, "cannot open the trace");
+  const std::string start = (is_torn(file) ? "\n" : "") + protocol::to_line(header) + '\n';
+  if (::write(file, start.data(), start.size()) != static_cast<ssize_t>(start.size())) {
+    failure why = cannot(path, "cannot write the trace's header");
+    ::close(file);
+    return why;
+  }
+  return std::unique_ptr<trace_recorder>(std::make_unique<file_recorder>(file, path));
+}
+
+} // namespace baton::actors
