@@ -184,14 +184,10 @@ cluster_config read_cluster(json_object& from) {
 outcome<cluster_config> parse_cluster(const std::string& text, const std::string& file_name,
                                       std::set<std::string>* known_fields) {
   json_reading reading(file_name);
-  if (text.size() > limits::cluster_file_bytes_max)
-    reading.refuse("", "longer than " + std::to_string(limits::cluster_file_bytes_max) + " bytes");
-  const outcome<json> parsed = reading.refused() ? json() : parse_text(text);
-  if (!parsed)
-    reading.refuse("", parsed.error().text);
+  const json file = reading.parse(text, limits::cluster_file_bytes_max);
   if (reading.refused())
     return reading.error();
-  json_object whole(reading, parsed.value(), "");
+  json_object whole(reading, file, "");
   cluster_config config = read_cluster(whole);
   if (known_fields != nullptr)
     *known_fields = reading.known_fields();

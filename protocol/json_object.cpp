@@ -58,6 +58,18 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
 
 } // namespace
 
+json json_reading::parse(const std::string& text, std::size_t bytes_max) {
+  if (text.size() > bytes_max) {
+    refuse("", "longer than " + std::to_string(bytes_max) + " bytes");
+    return {};
+  }
+  const outcome<json> parsed = parse_text(text);
+  if (parsed)
+    return parsed.value();
+  refuse("", parsed.error().text);
+  return {};
+}
+
 void json_reading::refuse(const std::string& path, const std::string& why) {
   if (!refused())
     error_ = {reason::bad_input, file_name_ + ": " + (path.empty() ? why : path + ": " + why)};
@@ -83,7 +95,7 @@ json_object::json_object(json_reading& reading, const json& value, std::string p
 
 bool json_object::empty() const { return value_->empty(); }
 
-bool json_object::has(const char* name) const { return value_->contains(name); }
+bool json_object::has(const char* name) { return find(name, false) != nullptr; }
 
 std::string json_object::path_of(const std::string& name) const {
   return path_.empty() ? name : path_ + "." + name;
@@ -239,17 +251,16 @@ std::vector<std::string> json_object::names() const {
 }
 
 void json_object::exclusive(std::initializer_list<const char*> names, presence wanted) {
-  const char* first = nullptr;
   std::string all;
+  std::vector<const char*> present;
   for (const char* name : names) {
     all += (all.empty() ? "" : ", ") + std::string(name);
-    if (has(name) && first != nullptr)
-      refuse(name, "excludes " + std::string(first) + ": write one of " + all);
-    else if (has(name))
-      first = name;
-    (void)find(name, false);
+    if (has(name))
+      present.push_back(name);
   }
-  if (first == nullptr && wanted == presence::one_required)
+  if (present.size() > 1)
+    refuse(present[1], "excludes " + std::string(present[0]) + ": write one of " + all);
+  if (present.empty() && wanted == presence::one_required)
     reading_->refuse(path_, "expected one of " + all);
 }
 
@@ -265,10 +276,12 @@ void json_object::finish() {
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
   std::string nearest;
-  std::size_t fewest = name.size() / 3 + 2; // more edits than this make another word
+  const std::size_t too_many = name.size() / 3 + 2; // more edits than this make another word
+  std::size_t fewest = std::string::npos;
   for (const std::string& candidate : known) {
     const std::size_t edits = edits_between(name, candidate);
-    if (edits < fewest) {
+    const bool near = edits < too_many || candidate.compare(0, name.size(), name) == 0;
+    if (near && edits < fewest) {
       fewest = edits;
       nearest = candidate;
     }

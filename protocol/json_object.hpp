@@ -18,6 +18,9 @@ class json_reading {
 public:
   explicit json_reading(std::string file_name) : file_name_(std::move(file_name)) {}
 
+  /// The file's content; refuses what is too long or not JSON, and is null then.
+  json parse(const std::string& text, std::size_t bytes_max);
+
   /// Keeps the first mistake; `path` is "" for the whole file.
   void refuse(const std::string& path, const std::string& why);
   bool refused() const { return static_cast<bool>(error_); }
@@ -52,7 +55,8 @@ public:
   json_object(json_reading& reading, const json& value, std::string path);
 
   bool empty() const;
-  bool has(const char* name) const;
+  /// Counts as asking for the field.
+  bool has(const char* name);
   /// Where a field is, for mistakes that concern several fields.
   std::string path_of(const std::string& name) const;
   /// Says that the value of a field is wrong.

@@ -35,13 +35,6 @@ void check_side(const cluster_config& cluster, const group_name& name, group_rol
     reading.refuse(path, "group \"" + name.value + "\" is a " + to_string(wrong_role) + " group");
 }
 
-/// A script may exceed a tenant's quota (the refusal may be what it expects), not invent a tenant.
-void check_tenant(const cluster_config& cluster, const tenant_name& name, const std::string& path,
-                  json_reading& reading) {
-  if (find_tenant(cluster, name) == nullptr)
-    reading.refuse(path, "cluster \"" + cluster.name + "\" has no tenant \"" + name.value + "\"");
-}
-
 } // namespace
 
 void check_ids(const script& s, json_reading& reading) {
@@ -77,13 +70,10 @@ failure check_script(const script& s, const cluster_config& cluster,
                element("requests", i, "group.prefill"), reading);
     check_side(cluster, spec.decode_group, group_role::prefill,
                element("requests", i, "group.decode"), reading);
-    check_tenant(cluster, spec.tenant, element("requests", i, "tenant"), reading);
     if (has_fault(spec) && !cluster.allow_faults)
       reading.refuse(element("requests", i, "fault"),
                      "cluster \"" + cluster.name + "\" does not allow faults");
   }
-  for (std::size_t i = 0; i < s.generate.size(); ++i)
-    check_tenant(cluster, s.generate[i].tenant, element("generate", i, "tenant"), reading);
   return reading.error();
 }
 

@@ -43,6 +43,8 @@ scripted_request draw_request(const request_generator& from, std::uint32_t i) {
     r.at_ms = i * ms_per_s / from.rate_per_s;
   if (random.unit() < static_cast<double>(from.cancel_fraction.get()))
     r.cancel = draw_cancel(random, r.spec.output_tokens);
+  if (const auto* at = r.cancel ? std::get_if<cancel_at_phase>(&*r.cancel) : nullptr)
+    r.spec.fault.cancel_at = to_string(at->phase);
   r.batch = from.id;
   r.batch_open_max = from.max_open;
   return r;
@@ -77,7 +79,11 @@ std::vector<scripted_request> expand(const script& s) {
   return all;
 }
 
-bool has_fault(const request_spec& spec) { return spec.fault != fault_spec{}; }
+bool has_fault(const request_spec& spec) {
+  fault_spec fault = spec.fault;
+  fault.cancel_at.clear();
+  return fault != fault_spec{};
+}
 
 std::vector<std::int32_t> synthetic_prompt(std::uint32_t tokens, std::uint64_t seed,
                                            std::uint32_t vocab) {

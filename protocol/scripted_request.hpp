@@ -35,7 +35,8 @@ struct prompt_length {
 
 using prompt_source = std::variant<prompt_text, token_list, prompt_length>;
 
-/// Cancel when the attempt enters this phase.
+/// Cancel when the attempt enters this phase. A client would learn of the phase too late, so the
+/// router does it itself: the same phase is in spec.fault.cancel_at.
 struct cancel_at_phase {
   attempt_phase phase = attempt_phase::placing;
 
@@ -124,7 +125,8 @@ struct scripted_request {
   }
 };
 
-/// True when the request asks for a fault, which a cluster must allow.
+/// True when the request asks for a fault, which a cluster must allow. A cancel at a phase is none:
+/// any client may cancel at any time.
 bool has_fault(const request_spec& spec);
 
 /// The ids of a prompt_length: id i depends on (seed, i) and the vocabulary's size alone, so that a

@@ -7,6 +7,8 @@
 namespace baton::protocol {
 
 enum class colour : std::uint8_t { red, green };
+constexpr colour last_value(colour) { return colour::green; }
+enum class open_ended : std::uint8_t { first };
 
 struct nothing_more {
   static constexpr const char* type = "nothing_more";
@@ -168,7 +170,9 @@ TEST_CASE("each malformed member is refused by its path and reason") {
   CHECK(error_with("/small", -129) == "small: expected -128 to 127, got -129");
   CHECK(error_with("/large", 1.8446744073709552e19)
         == "large: expected 0 to 18446744073709551615, got 1.8446744073709552e+19");
-  CHECK(error_with("/shade", 256) == "shade: expected 0 to 255, got 256");
+  CHECK(error_with("/shade", 2) == "shade: expected 0 to 1, got 2");
+  CHECK(from_json<open_ended>(json(255)));
+  CHECK_FALSE(from_json<open_ended>(json(256)));
   CHECK(error_with("/why", "tired") == "why: expected the name of a reason, got \"tired\"");
   CHECK(error_with("/why", 3) == "why: expected the name of a reason, got 3");
   CHECK(error_with("/flag", 1) == "flag: expected true or false, got 1");
