@@ -1,7 +1,7 @@
 // A cluster file: which groups exist, what they compute with, and every bound that an operator may
 // set. Text in, checked values out; reading the file is the caller's.
 //
-//   cluster.json ──parse_cluster──▶ cluster_config ──resolved──▶ the same, every default written out
+//   cluster.json ──parse_cluster──▶ cluster_config ──resolved──▶ the same with every default
 #pragma once
 
 #include "protocol/head_map.hpp"

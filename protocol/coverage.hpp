@@ -1,5 +1,5 @@
-// What has arrived of a transfer: a set of (rank, plane, layer, block), never a count. 1,024 notices
-// are not 512 blocks on two ranks.
+// What has arrived of a transfer: a set of (rank, plane, layer, block), never a count. 1,024
+// notices are not 512 blocks on two ranks.
 #pragma once
 
 #include "protocol/fields.hpp"

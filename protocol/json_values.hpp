@@ -78,8 +78,8 @@ struct json_form<T, std::enable_if_t<std::is_integral_v<T>>> {
   }
 };
 
-/// An enum says where it ends by a function beside it, `constexpr colour last_value(colour)`; without
-/// one, every number of 8 bits is accepted.
+/// An enum says where it ends by a function beside it, `constexpr colour last_value(colour)`;
+/// without one, every number of 8 bits is accepted.
 template <class T, class = void>
 inline constexpr std::uint8_t enum_number_max = 255;
 template <class T>

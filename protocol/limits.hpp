@@ -45,8 +45,11 @@ inline constexpr std::uint32_t script_requests_max = 100'000;
 // -- groups and memory ----------------------------------------------------------------------------
 
 inline constexpr std::uint32_t groups_max = 64; ///< the router asks each one per placement
-inline constexpr std::uint32_t ranks_per_group_max = 4; ///< the degrees proven bit-identical: 1, 2, 4
-inline constexpr std::uint32_t lanes_per_reservation_max = ranks_per_group_max * ranks_per_group_max;
+/// The degrees shown to be bit-identical are 1, 2 and 4.
+inline constexpr std::uint32_t ranks_per_group_max = 4;
+/// One lane for each pair of ranks.
+inline constexpr std::uint32_t lanes_per_reservation_max
+  = ranks_per_group_max * ranks_per_group_max;
 /// A block table entry is 12 bytes in a grant: 4,096 entries fit a control message.
 inline constexpr std::uint32_t blocks_per_reservation_max = 4'096;
 inline constexpr std::uint32_t pool_blocks_max = 1U << 22; ///< 64 Mi tokens of 16-token blocks
@@ -94,7 +97,7 @@ inline constexpr std::int64_t lease_safety_factor = 4;
 /// Source blocks kept after `received`, for a cheap retransmission.
 inline constexpr std::int64_t retention_ms_max = 60'000;
 
-// -- waits: every one has a bound, and at the bound the state is asked again or the attempt ends ---
+// -- waits: at the bound the state is asked again, or the attempt ends ----------------------------
 
 inline constexpr std::int64_t heartbeat_ms_default = 200;
 inline constexpr std::int64_t peer_timeout_ms_default = 1'000; ///< five heartbeats missed

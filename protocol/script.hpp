@@ -81,14 +81,14 @@ struct script {
 };
 
 /// Parses and checks a script file. bad_input: "script.json: requests[3].cancel.at: expected
-/// placing, ..., got \"starting\"". `known_fields`, when given, receives every field that the parser
-/// asked for.
+/// placing, ..., got \"starting\"". `known_fields`, when given, receives every field that the
+/// parser asked for.
 outcome<script> parse_script(const std::string& text, const std::string& file_name,
                              std::set<std::string>* known_fields = nullptr);
 
 /// bad_input, in the words of parse_script, when the script names what a cluster does not have: a
-/// group in that role, the permission for faults. Asking for too much, or as an unknown tenant, is no
-/// mistake of the script: it may expect the refusal.
+/// group in that role, the permission for faults. Asking for too much, or as an unknown tenant, is
+/// no mistake of the script: it may expect the refusal.
 failure check_script(const script& s, const cluster_config& cluster, const std::string& file_name);
 
 /// Every request with count 1, ordered by at_ms, in file order within it. Copies and generated

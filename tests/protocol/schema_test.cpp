@@ -146,7 +146,8 @@ TEST_CASE("the schema's defaults are the parser's") {
     // The schema writes sizes as people do, the resolved form in bytes.
     const json& value = property["default"];
     const bool is_size = path.find("_bytes") != std::string::npos && value.is_string();
-    CHECK(written.at(where) == (is_size ? json(std::stoll(value.get<std::string>()) << 20) : value));
+    const json mib = is_size ? json(std::stoll(value.get<std::string>()) << 20) : json();
+    CHECK(written.at(where) == (is_size ? mib : value));
     ++compared;
   }
   CHECK(compared > 35);

@@ -24,6 +24,21 @@ std::string error_of(const std::string& text) {
   return s ? "accepted" : s.error().text;
 }
 
+struct mistake {
+  std::string where;
+  json value;
+  std::string error;
+};
+
+void check_each(const std::vector<mistake>& mistakes) {
+  for (const mistake& m : mistakes) {
+    CAPTURE(m.where);
+    json file = good();
+    file[json::json_pointer(m.where)] = m.value;
+    CHECK(error_of(to_text(file)) == "script.json: " + m.error);
+  }
+}
+
 } // namespace
 
 TEST_CASE("the script that the other cases damage is accepted") {
@@ -37,14 +52,8 @@ TEST_CASE("scripts that are not JSON objects are refused") {
         == "script.json: requests: expected at least one request, here or in generate");
 }
 
-TEST_CASE("each mistake in a script names file, field and reason") {
-  struct mistake {
-    std::string where;
-    json value;
-    std::string error;
-  };
-  const json no_json = json::object();
-  const mistake mistakes[] = {
+TEST_CASE("each mistake in a scripted request names file, field and reason") {
+  check_each({
     {"/requests/0/id", "a b", "requests[0].id: expected letters, digits, - and _, got \"a b\""},
     {"/requests/1/id", "a", "requests[1].id: \"a\" is taken"},
     {"/requests/1/id", "g-1", "generate[0].id: \"g-1\" is taken"},
@@ -71,7 +80,12 @@ TEST_CASE("each mistake in a script names file, field and reason") {
     {"/requests/0/group", "P7", "requests[0].group: expected an object, got \"P7\""},
     {"/requests/0/group", {{"prefil", "P7"}, {"decode", "D3"}},
      "requests[0].group.prefil: unknown field; did you mean prefill?"},
-    {"/requests/0/cancel", no_json,
+  });
+}
+
+TEST_CASE("each mistake in a cancel or a fault names file, field and reason") {
+  check_each({
+    {"/requests/0/cancel", json::object(),
      "requests[0].cancel: expected one of at, after_ms, after_tokens"},
     {"/requests/0/cancel", {{"at", "prefilling"}, {"after_ms", 5}},
      "requests[0].cancel.after_ms: excludes at: write one of at, after_ms, after_tokens"},
@@ -85,7 +99,13 @@ TEST_CASE("each mistake in a script names file, field and reason") {
      "model.dtype?"},
     {"/requests/0/fault/stall_after_fraction", 1.5,
      "requests[0].fault.stall_after_fraction: expected a number from 0 to 1, got 1.5"},
-    {"/requests/0/fault/stall", 1, "requests[0].fault.stall: unknown field; did you mean stall_ms?"},
+    {"/requests/0/fault/stall", 1,
+     "requests[0].fault.stall: unknown field; did you mean stall_ms?"},
+  });
+}
+
+TEST_CASE("each mistake in what a request expects names file, field and reason") {
+  check_each({
     {"/requests/1/expect/outcome", "success",
      "requests[1].expect.outcome: expected completed, failed, cancelled, interrupted or refused, "
      "got \"success\""},
@@ -104,6 +124,11 @@ TEST_CASE("each mistake in a script names file, field and reason") {
     {"/requests/1/expect/same_as", "z", "requests[1].expect.same_as: no request \"z\""},
     {"/requests/1/expect/same_as", "b",
      "requests[1].expect.same_as: a request always equals itself"},
+  });
+}
+
+TEST_CASE("each mistake in a generator or the whole script names file, field and reason") {
+  check_each({
     {"/generate/0/count", 0, "generate[0].count: expected 1 to 100000, got 0"},
     {"/generate/0/prompt_length/min", 3,
      "generate[0].prompt_length.min: expected at most max 2, got 3"},
@@ -117,13 +142,7 @@ TEST_CASE("each mistake in a script names file, field and reason") {
     {"/expect/outcomes/complete", 1,
      "expect.outcomes.complete: unknown field; did you mean completed?"},
     {"/expect/trace_check", "yes", "expect.trace_check: expected true or false, got \"yes\""},
-  };
-  for (const mistake& m : mistakes) {
-    CAPTURE(m.where);
-    json file = good();
-    file[json::json_pointer(m.where)] = m.value;
-    CHECK(error_of(to_text(file)) == "script.json: " + m.error);
-  }
+  });
 }
 
 TEST_CASE("missing fields of a script are named") {
