@@ -26,10 +26,19 @@ using protocol::trace_record;
 constexpr std::size_t records_per_write_max = 256;
 constexpr auto flush_wait_max = std::chrono::seconds(5);
 
+/// A record and its event, or a gap in the records at this place.
 struct pending {
   trace_record record;
   std::function<protocol::json()> event;
+  std::uint64_t lost = 0;
 };
+
+std::string to_text(pending& p) {
+  if (p.lost > 0)
+    return protocol::to_line(protocol::trace_loss{p.lost}) + '\n';
+  p.record.event = p.event ? p.event() : protocol::json::object();
+  return protocol::to_line(p.record) + '\n';
+}
 
 /// Only whole lines are handed to the file, so that a killed node tears at most the last one.
 class file_recorder final : public trace_recorder {
@@ -54,11 +63,11 @@ public:
   void record(trace_record record, std::function<protocol::json()> event) override {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (unwritten_ >= protocol::limits::trace_records_unwritten_max) {
-      ++lost_;
+      lose_one();
       return;
     }
     ++unwritten_;
-    queue_.push_back({std::move(record), std::move(event)});
+    queue_.push_back({std::move(record), std::move(event), 0});
     if (queue_.size() == 1)
       work_.notify_one();
   }
@@ -66,57 +75,55 @@ public:
   void flush() override {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::uint64_t target = taken_ + queue_.size();
-    progress_.wait_for(lock, flush_wait_max,
-                       [&] { return settled_ >= target && (lost_ == 0 || queue_.empty()); });
+    progress_.wait_for(lock, flush_wait_max, [&] { return settled_ >= target; });
   }
 
 private:
   enum class phase : std::uint8_t { open, closing };
 
-  struct batch {
-    std::deque<pending> records;
-    std::uint64_t lost = 0; ///< after these records
-  };
+  /// The gap stands where the records would have stood, so that replay knows where to stop.
+  void lose_one() {
+    if (queue_.empty() || queue_.back().lost == 0)
+      queue_.push_back({});
+    ++queue_.back().lost;
+    work_.notify_one();
+  }
 
   void write_until_closed() {
     for (;;) {
-      batch next = take();
-      if (next.records.empty() && next.lost == 0)
+      std::deque<pending> batch = take();
+      if (batch.empty())
         return;
       std::string text;
-      for (auto& p : next.records) {
-        p.record.event = p.event ? p.event() : protocol::json::object();
-        text += protocol::to_line(p.record);
-        text += '\n';
+      std::size_t records = 0;
+      for (auto& p : batch) {
+        records += p.lost == 0 ? 1 : 0;
+        text += to_text(p);
       }
-      if (next.lost > 0)
-        text += protocol::to_line(protocol::trace_loss{next.lost}) + '\n';
       put(text);
-      settle(next.records.size());
+      settle(batch.size(), records);
     }
   }
 
   /// Waits for work; an empty batch says that the recorder closes.
-  batch take() {
+  std::deque<pending> take() {
     std::unique_lock<std::mutex> lock(mutex_);
-    work_.wait(lock, [&] { return !queue_.empty() || lost_ > 0 || phase_ == phase::closing; });
-    batch next;
-    while (!queue_.empty() && next.records.size() < records_per_write_max) {
-      next.records.push_back(std::move(queue_.front()));
+    work_.wait(lock, [&] { return !queue_.empty() || phase_ == phase::closing; });
+    std::deque<pending> batch;
+    while (!queue_.empty() && batch.size() < records_per_write_max) {
+      batch.push_back(std::move(queue_.front()));
       queue_.pop_front();
     }
-    taken_ += next.records.size();
-    if (queue_.empty()) // what was lost came after everything that was kept
-      std::swap(next.lost, lost_);
-    return next;
+    taken_ += batch.size();
+    return batch;
   }
 
-  void settle(std::size_t count) {
+  void settle(std::size_t taken, std::size_t records) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      unwritten_ -= count;
-      settled_ += count;
-      written_ += count;
+      unwritten_ -= records;
+      written_ += records;
+      settled_ += taken;
     }
     progress_.notify_all();
   }
@@ -153,7 +160,6 @@ private:
   std::uint64_t taken_ = 0;
   std::uint64_t settled_ = 0;
   std::uint64_t written_ = 0;
-  std::uint64_t lost_ = 0;
   bool complained_ = false; ///< a full disk is said once
   std::thread writer_;      ///< last: it uses everything above
 };
