@@ -151,6 +151,9 @@ void engine::drain() {
   copies_.clear();
   for (waiting_arrival& w : std::exchange(waiting_, {}))
     carrier_->drop(w.handle);
+  for (const auto& [name, peer] : peers_)
+    send_to(peer, wire::farewell{});
+  carrier_->progress();
   while (!peers_.empty()) {
     carrier_->close(peers_.begin()->second.channel);
     peers_.erase(peers_.begin());

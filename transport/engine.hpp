@@ -136,6 +136,7 @@ private:
   failure open_peer(const connect_command& c);
   void finish_greeting(peer_record& peer);
   void close_peer(const node_name& name, const failure& why);
+  bool is_failed(channel_id channel) const;
   bool close_failed_channels();
   bool expire_greetings();
   void send_to(const peer_record& peer, const wire::message& m);
@@ -169,6 +170,7 @@ private:
   void take(peer_record& peer, wire::stopped& m);
   void take(peer_record& peer, wire::query& m);
   void take(peer_record& peer, wire::rejected& m);
+  void take(peer_record& peer, wire::farewell& m);
   void stranger(const incarnation& from, const wire::message& m);
 
   // engine_destination.cpp

@@ -50,15 +50,22 @@ void engine::part_arrived(const std::byte* frame, std::size_t size, const arriva
 }
 
 void engine::take(peer_record& peer, wire::hello& m) {
+  if (is_failed(peer.channel))
+    return; // a new channel of a peer whose old one is still being closed: it must be met anew
   if (m.to != setup_.life || m.path != setup_.path) {
     channel_failed(peer.channel, {reason::stale_incarnation,
                                   "hello: meant for another life or path of this node"});
     return;
   }
-  if (m.answer_wanted)
-    send_to(peer, wire::hello{peer.life, setup_.path, false});
-  if (peer.phase == peer_phase::greeting)
-    finish_greeting(peer);
+  const bool greeting = peer.phase == peer_phase::greeting;
+  if (!m.answer_wanted) { // our own hello has arrived: the way there works too
+    if (greeting)
+      finish_greeting(peer);
+    return;
+  }
+  send_to(peer, wire::hello{peer.life, setup_.path, false});
+  if (greeting) // our first hello may have come before the peer knew us
+    send_to(peer, wire::hello{peer.life, setup_.path, true});
 }
 
 /// An offer without its bytes.
@@ -120,6 +127,10 @@ void engine::take(peer_record& peer, wire::query& m) {
 
 void engine::take(peer_record&, wire::rejected& m) {
   emit(offer_rejected{m.lane, m.piece, std::move(m.error)});
+}
+
+void engine::take(peer_record& peer, wire::farewell&) {
+  channel_failed(peer.channel, {reason::peer_lost, "the peer has closed its channel"});
 }
 
 /// A life that no connect() has named. There is no channel to answer on; its words move nothing.

@@ -87,6 +87,7 @@ void engine::finish_greeting(peer_record& peer) {
 }
 
 void engine::execute(disconnect_command& c) {
+  tell(c.peer, wire::farewell{});
   close_peer(c.peer, {reason::peer_lost, "disconnected"});
 }
 
@@ -107,6 +108,13 @@ void engine::close_peer(const node_name& name, const failure& why) {
 
 void engine::channel_failed(channel_id channel, failure error) {
   failed_channels_.push_back({channel, std::move(error)});
+}
+
+bool engine::is_failed(channel_id channel) const {
+  for (const failed_channel& f : failed_channels_)
+    if (f.channel == channel)
+      return true;
+  return false;
 }
 
 bool engine::close_failed_channels() {

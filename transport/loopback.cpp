@@ -20,11 +20,7 @@ struct part_mail {
   std::vector<std::byte> frame;
   std::vector<std::byte> bytes;
 };
-/// The sender has closed its channel.
-struct farewell_mail {
-  incarnation from;
-};
-using mail = std::variant<frame_mail, part_mail, farewell_mail>;
+using mail = std::variant<frame_mail, part_mail>;
 
 } // namespace
 
@@ -130,14 +126,7 @@ public:
     channels_.emplace(next_channel_, peer.life);
     return next_channel_++;
   }
-  void close(channel_id channel) override {
-    const auto at = channels_.find(channel);
-    if (at == channels_.end())
-      return;
-    if (const auto member = hub_.find(at->second))
-      member->post(farewell_mail{life_});
-    channels_.erase(at);
-  }
+  void close(channel_id channel) override { channels_.erase(channel); }
   outcome<std::unique_ptr<source_view>> view(const wire::descriptor& peer) override {
     auto member = hub_.find(peer.life);
     if (member == nullptr)
@@ -165,14 +154,10 @@ public:
       return false;
     if (const auto* frame = std::get_if<frame_mail>(&*next)) {
       listener_->frame_arrived(frame->frame.data(), frame->frame.size());
-    } else if (const auto* part = std::get_if<part_mail>(&*next)) {
-      listener_->part_arrived(part->frame.data(), part->frame.size(),
-                              {eager_bytes{part->bytes.data()}, part->bytes.size()});
     } else {
-      const incarnation from = std::get<farewell_mail>(*next).from;
-      for (const auto& [channel, life] : channels_)
-        if (life == from)
-          listener_->channel_failed(channel, gone());
+      const part_mail& part = std::get<part_mail>(*next);
+      listener_->part_arrived(part.frame.data(), part.frame.size(),
+                              {eager_bytes{part.bytes.data()}, part.bytes.size()});
     }
     return true;
   }

@@ -133,6 +133,7 @@ void put(byte_writer& out, const announcement& m) {
   put_digest(out, m.digest);
 }
 void put(byte_writer& out, const taken& m) { out.put(m.bytes); }
+void put(byte_writer&, const farewell&) {}
 void put(byte_writer& out, const receipt& m) { put_lane(out, m.lane); }
 void put(byte_writer& out, const stopped& m) { put_lane(out, m.lane); }
 void put(byte_writer& out, const query& m) { put_lane(out, m.lane); }
@@ -202,6 +203,7 @@ message get_message(std::uint8_t kind, byte_reader& in, bool& valid) {
   case 5: return stopped{get_lane(in)};
   case 6: return query{get_lane(in)};
   case 7: return get_rejected(in, valid);
+  case 8: return farewell{};
   default: valid = false; return taken{};
   }
 }

@@ -80,6 +80,8 @@ struct announcement {
 struct taken {
   std::uint64_t bytes = 0;
 };
+/// The sender is about to close the channel. Only shortens the time until the other side notices.
+struct farewell {};
 struct receipt {
   lane_id lane;
 };
@@ -96,7 +98,8 @@ struct rejected {
 };
 
 using message
-  = std::variant<hello, part_header, announcement, taken, receipt, stopped, query, rejected>;
+  = std::variant<hello, part_header, announcement, taken, receipt, stopped, query, rejected,
+                 farewell>;
 
 /// A message and the life that sent it.
 struct envelope {

@@ -28,8 +28,14 @@ int main(int argc, char** argv) {
     execv("/proc/self/exe", argv);
     return 1;
   }
-  if (argc > 1 && std::strncmp(argv[1], "role=", 5) == 0)
-    return baton::transport::testing::play_role(argv[1] + 5);
   doctest::Context context(argc, argv);
+  if (argc > 1 && std::strncmp(argv[1], "role=", 5) == 0) {
+    context.setAsDefaultForAssertsOutOfTestCases();
+    context.setAssertHandler([](const doctest::AssertData& failed) {
+      std::fprintf(stderr, "child: %s:%d: %s\n", failed.m_file, failed.m_line, failed.m_expr);
+      std::_Exit(5);
+    });
+    return baton::transport::testing::play_role(argv[1] + 5);
+  }
   return context.run();
 }

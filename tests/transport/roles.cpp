@@ -95,10 +95,8 @@ int play_role(const std::string& role) {
   if (is_source)
     for (std::uint32_t piece = 0; piece < role_pieces; ++piece)
       self->device->offer(node_name{"test"}, plain_offer(grant, piece));
-  char ready = 'r';
-  if (!write_all(child_connection, &ready, 1))
-    return 4;
-  while (read_all(child_connection, &ready, 1)) {
+  char byte = 0;
+  while (read_all(child_connection, &byte, 1)) {
     // until the parent closes or kills
   }
   return 0;
@@ -127,20 +125,19 @@ child::~child() {
   close(connection_);
 }
 
-void child::introduce_to(node& here) {
+void child::meet() {
   introduction other;
   REQUIRE(read_introduction(connection_, other));
   life_ = other.life;
-  here.device->connect(name(), other.life, other.descriptor);
+  descriptor_ = std::move(other.descriptor);
+}
+
+void child::introduce_to(node& here) {
+  here.device->connect(name(), life_, descriptor_);
   REQUIRE(write_introduction(connection_, {here.life, here.device->descriptor()}));
   const auto connected = here.events.next<peer_connected>();
   REQUIRE(connected);
   REQUIRE_MESSAGE(!connected->error, connected->error.text);
-}
-
-void child::wait_ready() {
-  char ready = 0;
-  REQUIRE(read_all(connection_, &ready, 1));
 }
 
 void child::send_signal(int signal) const {

@@ -1,8 +1,8 @@
 // What a second process of the test program plays: a source or a destination that the test may kill.
 //
-//   test                         child (role=<source|destination>:<path>:<check>)
+//   test                         child (role=<source|destination>:<path>)
 //   spawn ──────────────────────▶ life, descriptor back
-//   life, descriptor ───────────▶ connects both ways; source: offers; destination: admits
+//   life, descriptor ───────────▶ connects; a source offers, a destination has admitted
 #pragma once
 
 #include "tests/transport/nodes.hpp"
@@ -12,7 +12,7 @@
 
 namespace baton::transport::testing {
 
-inline constexpr std::uint32_t role_pieces = 256;
+inline constexpr std::uint32_t role_pieces = 96;
 inline constexpr std::uint64_t role_piece_bytes = 1ULL << 20;
 inline constexpr std::uint64_t role_seed = 99;
 
@@ -31,10 +31,10 @@ public:
   child(const child&) = delete;
   child& operator=(const child&) = delete;
 
-  /// Exchanges lives and descriptors with the child and connects `here` to it.
+  /// Reads the child's life and descriptor.
+  void meet();
+  /// Connects `here` and the child to each other; a source offers from then on.
   void introduce_to(node& here);
-  /// Waits until the child says that it is connected (and has admitted or offered).
-  void wait_ready();
   void send_signal(int signal) const;
   /// SIGKILL, and waits until it is reaped.
   void kill_and_reap();
@@ -46,6 +46,7 @@ private:
   pid_t pid_ = -1;
   int connection_ = -1;
   incarnation life_;
+  std::vector<std::byte> descriptor_;
 };
 
 } // namespace baton::transport::testing
