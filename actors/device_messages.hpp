@@ -1,5 +1,5 @@
-// Messages that never leave a node: between its devices and the actors beside them, and between node
-// guards when a cluster comes together. Everything else is in protocol/.
+// Messages between a node's devices and the actors beside them, and between node guards. Everything
+// that decides about ownership is in protocol/messages_*.hpp.
 #pragma once
 
 #include "protocol/messages_compute.hpp"
@@ -43,6 +43,65 @@ struct feed_ended {
   }
 };
 
+/// Endpoint -> transfer device: the payload piece of a lane, with its bytes.
+struct resume_landed {
+  lane_id lane;
+  std::uint32_t piece = 0;
+  packed_floats hidden;
+
+  static constexpr const char* type = "resume_landed";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lane", s.lane), field("piece", s.piece),
+                           field("hidden", s.hidden));
+  }
+};
+
+/// One slice of a plan that has completed.
+struct slice_ended {
+  sequence_id sequence;
+  token_id token;
+  bool sampled = false;
+  packed_floats hidden;
+  packed_floats logits;
+
+  static constexpr const char* type = "slice_ended";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("sequence", s.sequence), field("token", s.token),
+                           field("sampled", s.sampled), field("hidden", s.hidden),
+                           field("logits", s.logits));
+  }
+};
+
+/// Device -> compute device actor: the plan's kernels have completed, or failed and run no more.
+struct plan_ended {
+  group_epoch epoch;
+  step_number step;
+  failure error;
+  std::vector<slice_ended> results;
+  std::int64_t compute_ns = 0;
+
+  static constexpr const char* type = "plan_ended";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("epoch", s.epoch), field("step", s.step), field("error", s.error),
+                           field("results", s.results), field("compute_ns", s.compute_ns));
+  }
+};
+
+/// Transfer device: the channel to a peer is down. Proves nothing about its reads and writes.
+struct channel_failed {
+  node_name peer;
+  failure error;
+
+  static constexpr const char* type = "channel_failed";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("peer", s.peer), field("error", s.error));
+  }
+};
+
 /// Node guard -> transfer device: prepare the channel. The descriptor is never logged.
 struct connect_peer {
   node_name peer;
@@ -67,6 +126,33 @@ struct channel_ready {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("peer", s.peer), field("error", s.error), field("path", s.path));
+  }
+};
+
+// ---- inside the router's node -----------------------------------------------------------------------
+
+/// Request -> router: the attempt's handle travels with it; losses of its groups are told to it.
+struct attempt_started {
+  attempt_id attempt;
+
+  static constexpr const char* type = "attempt_started";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("attempt", s.attempt));
+  }
+};
+
+/// Request -> client: the text that became certain with a frame. Never in a trace.
+struct frame_text {
+  external_id external;
+  std::uint32_t index = 0;
+  std::string text;
+
+  static constexpr const char* type = "frame_text";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("external", s.external), field("index", s.index),
+                           field("text", s.text));
   }
 };
 
@@ -111,9 +197,9 @@ struct tick {
   }
 };
 
-/// Finish: end the node's actors.
-struct leave {
-  static constexpr const char* type = "leave";
+/// Finish: end the node's own actors.
+struct end_node {
+  static constexpr const char* type = "end_node";
   template <class S>
   static auto fields(S&) {
     return std::make_tuple();

@@ -42,7 +42,8 @@ handle spawn_router(caf::actor_system& system, node_context& node, prompt_reader
 /// Says frame_forwarded, request_ended, phase_entered to the client.
 handle spawn_request(caf::actor_system& system, node_context& node,
                      const protocol::request_id& request, handle router, handle client,
-                     std::shared_ptr<const protocol::token_list> prompt);
+                     std::shared_ptr<const protocol::token_list> prompt,
+                     std::unique_ptr<gpu::text_stream> text);
 
 /// Takes start_attempt, cancel_attempt (request) and the answers of both pools, the reservation and
 /// the source hold. Machine: attempt.
@@ -83,7 +84,7 @@ struct compute_setup {
   gpu::kv_arena arena;
   std::vector<std::int32_t> eos;
   bool verifies_context = false; ///< synthetic: give the prompt with the first decode step
-  std::function<std::unique_ptr<gpu::device>(gpu::device_sink)> make_device;
+  gpu::device* device = nullptr; ///< outlives the actor; its events come through a device_port
 };
 handle spawn_compute_device(caf::actor_system& system, node_context& node, compute_setup setup);
 
@@ -93,12 +94,10 @@ handle spawn_compute_device(caf::actor_system& system, node_context& node, compu
 struct transfer_setup {
   protocol::block_shape shape;
   std::uint32_t tp_degree = 1;
-  std::byte* arena = nullptr;
-  std::function<protocol::outcome<std::unique_ptr<transport::endpoint>>(transport::transfer_sink)>
-    make_endpoint;
+  transport::endpoint* endpoint = nullptr; ///< outlives the actor, like the device
 };
 handle spawn_transfer_device(caf::actor_system& system, node_context& node, handle compute,
-                             std::shared_ptr<transport::endpoint>& endpoint, transfer_setup setup);
+                             transfer_setup setup);
 
 /// Takes open_lane and stop_lane (passed on by the transfer device) and the device's events.
 /// Machine: lane.

@@ -18,9 +18,10 @@ public:
   using shell::shell;
 
 protected:
-  /// One handler for each alternative of Event; Derived::make_behavior returns it.
-  caf::behavior machine_behavior() {
-    return machine_behavior_of(static_cast<Event*>(nullptr));
+  /// One handler for each alternative of Event, and `more`; Derived::make_behavior returns it.
+  template <class... More>
+  caf::behavior machine_behavior(More... more) {
+    return machine_behavior_of(static_cast<Event*>(nullptr), std::move(more)...);
   }
 
   const State& state() const { return state_; }
@@ -33,9 +34,9 @@ protected:
 private:
   friend class shell;
 
-  template <class... Alternatives>
-  caf::behavior machine_behavior_of(std::variant<Alternatives...>*) {
-    return caf::behavior{handler<Alternatives>(static_cast<Derived*>(this))...};
+  template <class... Alternatives, class... More>
+  caf::behavior machine_behavior_of(std::variant<Alternatives...>*, More... more) {
+    return caf::behavior{handler<Alternatives>(self())..., std::move(more)...};
   }
 
 protected:

@@ -29,6 +29,9 @@ void post(node_context& node, const std::string& sender, const handle& to, T mes
                    std::move(message));
 }
 
+/// Aborts the process with the exception's words.
+[[noreturn]] void report_thrown(const std::string& actor, const std::exception_ptr& thrown);
+
 class shell : public caf::event_based_actor {
 public:
   /// `label`: "kind/key", unique on the node.
@@ -36,6 +39,11 @@ public:
     : event_based_actor(config), node_(node), label_(std::move(label)),
       full_label_(node.name.value + ":" + label_) {
     set_default_handler(caf::print_and_drop);
+    // An exception is a broken invariant like any other: abort with the trace, never limp on.
+    set_exception_handler([this](std::exception_ptr& thrown) -> caf::error {
+      report_thrown(full_label_, thrown);
+      return caf::exit_reason::unhandled_exception;
+    });
   }
 
   const char* name() const override { return label_.c_str(); }

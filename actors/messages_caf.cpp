@@ -1,0 +1,74 @@
+#include "actors/messages_caf.hpp"
+
+#include "actors/device_messages.hpp"
+#include "actors/unique_node.hpp"
+#include "protocol/attempt.hpp"
+#include "protocol/block_pool.hpp"
+#include "protocol/feed.hpp"
+#include "protocol/lane.hpp"
+#include "protocol/membership.hpp"
+#include "protocol/rank_group.hpp"
+#include "protocol/request.hpp"
+#include "protocol/reservation.hpp"
+#include "protocol/source_hold.hpp"
+#include "protocol/trace_record.hpp"
+
+#include <caf/io/middleman.hpp>
+
+namespace baton::actors {
+
+namespace {
+
+using namespace protocol;
+
+template <class... Ts>
+void add(caf::actor_system_config& config) {
+  (config.add_message_type<Ts>(Ts::type), ...);
+}
+
+template <class... Ts>
+void add_all(caf::actor_system_config& config, std::variant<Ts...>*) {
+  add<Ts...>(config);
+}
+
+/// Every event and effect of a machine may be a message.
+template <class Event, class Effect>
+void add_machine(caf::actor_system_config& config) {
+  add_all(config, static_cast<Event*>(nullptr));
+  add_all(config, static_cast<Effect*>(nullptr));
+}
+
+void add_messages(caf::actor_system_config& config) {
+  add_machine<pool::event, pool::effect>(config);
+  add_machine<reservation::event, reservation::effect>(config);
+  add_machine<lane::event, lane::effect>(config);
+  add_machine<feed::event, feed::effect>(config);
+  add_machine<source_hold::event, source_hold::effect>(config);
+  add_machine<attempt::event, attempt::effect>(config);
+  add_machine<request::event, request::effect>(config);
+  add_machine<rank_group::event, rank_group::effect>(config);
+  add_machine<membership::event, membership::effect>(config);
+  add<message_header, submit_request, request_accepted, keep_resume, forget_attempt>(config);
+  add<watch_sequence, resume_offer, feed_ended, resume_landed, plan_ended, channel_failed,
+      connect_peer, channel_ready, attempt_started, frame_text>(config);
+  add<hello, heartbeat, tick, end_node, ask_router, router_is, ask_status, pool_status,
+      node_status>(config);
+  config.add_message_type<std::vector<caf::strong_actor_ptr>>("handles");
+}
+
+} // namespace
+
+void configure(caf::actor_system_config& config, std::int64_t heartbeat_ms,
+               std::int64_t peer_timeout_ms) {
+  add_messages(config);
+  config.load<caf::io::middleman>().load<unique_node>();
+  config.set("scheduler.policy", caf::atom("sharing"));
+  config.set("scheduler.max-threads", std::size_t{2});
+  config.set("scheduler.max-throughput", std::size_t{10});
+  config.set("middleman.workers", std::size_t{1});
+  config.set("middleman.enable-automatic-connections", false);
+  config.set("middleman.heartbeat-interval", static_cast<std::size_t>(heartbeat_ms));
+  config.set("middleman.connection-timeout", static_cast<std::size_t>(peer_timeout_ms));
+}
+
+} // namespace baton::actors

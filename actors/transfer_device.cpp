@@ -1,0 +1,199 @@
+// Owns the node's endpoint: starts the two kinds of lane ends, turns their commands into calls, and
+// passes them what the endpoint says has happened. It decides nothing.
+#include "actors/device_messages.hpp"
+#include "actors/device_port.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/shell.hpp"
+
+#include <map>
+
+namespace baton::actors {
+
+namespace {
+
+using namespace protocol;
+
+class transfer_device_actor : public shell {
+public:
+  transfer_device_actor(caf::actor_config& config, node_context& node, handle compute,
+                        transfer_setup setup)
+    : shell(config, node, "transfer_device"), compute_(std::move(compute)),
+      setup_(std::move(setup)) {}
+
+  caf::behavior make_behavior() override {
+    auto* self = this;
+    return caf::behavior{
+      handler<open_lane>(self),     handler<stop_lane>(self),      handler<admit_lane>(self),
+      handler<revoke_lane>(self),   handler<send_receipt>(self),   handler<open_feed>(self),
+      handler<withdraw_feed>(self), handler<offer_piece>(self),    handler<resume_offer>(self),
+      handler<withdraw_offers>(self), handler<query_lane>(self),   handler<feed_ended>(self),
+      handler<lane_admitted>(self), handler<piece_landed>(self),   handler<resume_landed>(self),
+      handler<offer_refused>(self), handler<receives_quiesced>(self),
+      handler<receipt_arrived>(self), handler<reader_stopped>(self),
+      handler<offer_rejected>(self), handler<connect_peer>(self),  handler<channel_ready>(self),
+      handler<channel_failed>(self), handler<end_node>(self)};
+  }
+
+  // -- destination end ------------------------------------------------------------------------------
+
+  void on_message(const message_header&, const handle&, open_lane& e) {
+    const handle lane = spawn_lane(home_system(), node(), e, sender(), self_handle());
+    lanes_[e.lane] = {e, lane};
+    send_to(lane, e);
+  }
+  void on_message(const message_header&, const handle&, stop_lane& e) {
+    const auto it = lanes_.find(e.lane);
+    if (it == lanes_.end())
+      send_to(sender(), lane_stopped{e.lane}); // it has stopped already, and is said again
+    else
+      send_to(it->second.actor, e);
+  }
+  void on_message(const message_header&, const handle&, admit_lane& e) {
+    setup_.endpoint->admit(grant_of(lanes_.at(e.lane).opened));
+  }
+  void on_message(const message_header&, const handle&, revoke_lane& e) {
+    setup_.endpoint->revoke(e.lane, lanes_.at(e.lane).opened.source_node);
+  }
+  void on_message(const message_header&, const handle&, send_receipt& e) {
+    setup_.endpoint->send_receipt(e.lane, lanes_.at(e.lane).opened.source_node);
+  }
+
+  // -- source end -----------------------------------------------------------------------------------
+
+  void on_message(const message_header&, const handle&, open_feed& e) {
+    const handle feed = spawn_feed(home_system(), node(), e, sender(), self_handle(), compute_);
+    feeds_[e.lane] = {e, feed};
+    send_to(feed, e);
+  }
+  void on_message(const message_header&, const handle&, withdraw_feed& e) {
+    tell(feeds_, e.lane, e);
+  }
+  void on_message(const message_header&, const handle&, offer_piece& e) {
+    const open_feed& feed = feeds_.at(e.lane).opened;
+    transport::piece_offer offer;
+    offer.lane = e.lane;
+    offer.piece = e.piece;
+    offer.block = feed.destination_blocks.at(e.piece);
+    offer.where = place(feed.source_blocks.at(e.piece).block, feed.heads);
+    setup_.endpoint->offer(feed.destination_node, offer);
+  }
+  void on_message(const message_header&, const handle&, resume_offer& e) {
+    const open_feed& feed = feeds_.at(e.lane).opened;
+    const auto* bytes = reinterpret_cast<const std::byte*>(e.hidden.values.data());
+    setup_.endpoint->offer_payload(
+      feed.destination_node, e.lane, static_cast<std::uint32_t>(feed.destination_blocks.size()),
+      {bytes, bytes + e.hidden.values.size() * sizeof(float)});
+  }
+  void on_message(const message_header&, const handle&, withdraw_offers& e) {
+    setup_.endpoint->withdraw(e.lane, feeds_.at(e.lane).opened.destination_node);
+  }
+  void on_message(const message_header&, const handle&, query_lane& e) {
+    setup_.endpoint->query(e.lane, feeds_.at(e.lane).opened.destination_node);
+  }
+  void on_message(const message_header&, const handle&, feed_ended& e) { feeds_.erase(e.lane); }
+
+  // -- what the endpoint says -----------------------------------------------------------------------
+
+  void on_message(const message_header&, const handle&, lane_admitted& e) {
+    tell(lanes_, e.lane, e);
+  }
+  void on_message(const message_header&, const handle&, piece_landed& e) {
+    tell(lanes_, e.lane, e);
+  }
+  void on_message(const message_header&, const handle&, resume_landed& e) {
+    const auto it = lanes_.find(e.lane);
+    if (it == lanes_.end())
+      return;
+    const auto& values = e.hidden.values;
+    piece_landed landed{e.lane, e.piece, {}, values.size() * sizeof(float),
+                        resume_digest(values.data(), values.size())};
+    send_to(compute_, keep_resume{it->second.opened.attempt, std::move(e.hidden)});
+    send_to(it->second.actor, std::move(landed));
+  }
+  void on_message(const message_header&, const handle&, offer_refused& e) {
+    tell(lanes_, e.lane, e);
+  }
+  void on_message(const message_header&, const handle&, receives_quiesced& e) {
+    tell(lanes_, e.lane, e);
+    lanes_.erase(e.lane);
+  }
+  void on_message(const message_header&, const handle&, receipt_arrived& e) {
+    tell(feeds_, e.lane, e);
+  }
+  void on_message(const message_header&, const handle&, reader_stopped& e) {
+    tell(feeds_, e.lane, e);
+  }
+  void on_message(const message_header&, const handle&, offer_rejected& e) {
+    tell(feeds_, e.lane, e);
+  }
+
+  // -- channels -------------------------------------------------------------------------------------
+
+  void on_message(const message_header&, const handle&, connect_peer& e) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(e.descriptor.data());
+    guard_ = sender();
+    setup_.endpoint->connect(e.peer, e.life, {bytes, bytes + e.descriptor.size()});
+  }
+  void on_message(const message_header& header, const handle&, channel_ready& e) {
+    record_plain(header, e, {});
+    send_to(guard_, e);
+  }
+  void on_message(const message_header& header, const handle&, channel_failed& e) {
+    record_plain(header, e, {});
+  }
+  void on_message(const message_header&, const handle&, end_node&) { quit(); }
+
+private:
+  template <class Opened>
+  struct end {
+    Opened opened;
+    handle actor;
+  };
+
+  template <class Ends, class Message>
+  void tell(Ends& ends, const lane_id& lane, const Message& message) {
+    const auto it = ends.find(lane);
+    if (it != ends.end())
+      send_to(it->second.actor, message);
+  }
+
+  std::uint64_t rank_block_bytes() const {
+    const auto& s = setup_.shape;
+    return std::uint64_t{s.layers} * 2 * (s.kv_heads / setup_.tp_degree) * s.block_tokens
+           * s.head_dim * s.element_bytes;
+  }
+
+  /// Where the lane's heads of a block lie in this rank's arena.
+  transport::strided place(block_id block, const head_range& heads) const {
+    const block_slice slice = slice_of(setup_.shape, setup_.tp_degree, node().rank, heads);
+    return {block.value * rank_block_bytes() + slice.offset, slice.segment_bytes, slice.stride,
+            slice.segments};
+  }
+
+  transport::lane_grant grant_of(const open_lane& opened) const {
+    transport::lane_grant grant;
+    grant.lane = opened.lane;
+    grant.source = opened.source_life;
+    grant.payload_bytes = opened.resume_bytes;
+    grant.pieces.reserve(opened.blocks.size());
+    for (const auto& ref : opened.blocks)
+      grant.pieces.push_back({ref, place(ref.block, opened.heads)});
+    return grant;
+  }
+
+  handle compute_;
+  handle guard_;
+  transfer_setup setup_;
+  std::map<lane_id, end<open_lane>> lanes_;
+  std::map<lane_id, end<open_feed>> feeds_;
+};
+
+} // namespace
+
+handle spawn_transfer_device(caf::actor_system& system, node_context& node, handle compute,
+                             transfer_setup setup) {
+  return caf::actor_cast<handle>(
+    system.spawn<transfer_device_actor>(node, std::move(compute), std::move(setup)));
+}
+
+} // namespace baton::actors
