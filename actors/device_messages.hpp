@@ -176,6 +176,27 @@ struct hello {
   }
 };
 
+/// Client -> router's node guard: where is the router?
+struct ask_router {
+  static constexpr const char* type = "ask_router";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
+  }
+};
+
+/// The router's handle travels beside it.
+struct router_is {
+  std::uint32_t version = 1;
+  std::string cluster;
+
+  static constexpr const char* type = "router_is";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("version", s.version), field("cluster", s.cluster));
+  }
+};
+
 /// I live.
 struct heartbeat {
   node_name node;
