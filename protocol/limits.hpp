@@ -104,6 +104,8 @@ inline constexpr std::int64_t peer_timeout_ms_default = 1'000; ///< five heartbe
 inline constexpr std::int64_t peer_timeout_ms_max = 60'000;
 /// placing: waiting for a group with room; at the bound refused with the last constraint.
 inline constexpr std::int64_t place_wait_ms_max = 10'000;
+/// A scripted request that does not say how long it may wait for room in a pool.
+inline constexpr std::int64_t queue_ms_default = 10'000;
 /// reserving: a grant or refusal is one round trip; at the bound asked again.
 inline constexpr std::int64_t reserve_wait_ms_max = 1'000;
 /// prefilling: silence of the group; at the bound its state is asked.

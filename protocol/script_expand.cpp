@@ -34,6 +34,7 @@ scripted_request draw_request(const request_generator& from, std::uint32_t i) {
   scripted_request r;
   r.spec.external = numbered(from.id, i);
   r.spec.tenant = from.tenant;
+  r.spec.queue_ms = limits::queue_ms_default;
   r.spec.sampling.top_p = real::of(1.0F);
   r.spec.sampling.seed = random.next();
   r.spec.prompt_tokens = random.between(from.prompt_length.min, from.prompt_length.max);

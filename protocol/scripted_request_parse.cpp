@@ -132,7 +132,7 @@ scripted_request read_request(json_object& from) {
   spec.deadline_ms = from.integer("deadline_ms", {0, limits::deadline_ms_max}, 0);
   spec.retries
     = from.number<std::uint32_t>("retries", {0, limits::attempts_per_request_max - 1}, 0);
-  spec.queue_ms = from.integer("queue_ms", {0, limits::deadline_ms_max}, 0);
+  spec.queue_ms = from.integer("queue_ms", {0, limits::deadline_ms_max}, limits::queue_ms_default);
   spec.hold_ms = from.integer("hold_ms", {0, limits::deadline_ms_max}, 0);
   read_groups(from.object("group"), spec);
   if (from.has("cancel"))

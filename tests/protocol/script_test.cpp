@@ -45,6 +45,7 @@ TEST_CASE("a script says what it says, and defaults are harmless") {
   CHECK(a.spec.tenant == tenant_name{"default"});
   CHECK(a.spec.sampling.temperature == real::of(0.0F));
   CHECK(a.spec.sampling.top_p == real::of(1.0F));
+  CHECK(a.spec.queue_ms == limits::queue_ms_default);
   CHECK_FALSE(a.cancel);
   CHECK(a.expect == request_expectation{});
   CHECK_FALSE(has_fault(a.spec));
