@@ -132,7 +132,7 @@ bool engine::turn() {
   busy |= copy_slice();
   busy |= pump_offers();
   busy |= finish_stopping_lanes();
-  busy |= expire_greetings();
+  busy |= watch_peers();
   if (busy)
     publish_counters();
   return busy;
@@ -153,7 +153,10 @@ void engine::drain() {
     carrier_->drop(w.handle);
   for (const auto& [name, peer] : peers_)
     send_to(peer, wire::farewell{});
-  carrier_->progress();
+  const clock::time_point said = clock::now() + std::chrono::milliseconds(50);
+  while (carrier_->progress() && clock::now() < said) {
+    // until the farewells have left
+  }
   while (!peers_.empty()) {
     carrier_->close(peers_.begin()->second.channel);
     peers_.erase(peers_.begin());

@@ -44,6 +44,10 @@ public:
   /// which makes them call back: a stopped or cut-off peer is reported by nothing else.
   static constexpr std::chrono::seconds stop_patience{2};
   static constexpr std::chrono::seconds drain_patience{3};
+  /// A peer that says nothing is asked each ping_interval, and given up after silence_patience. UCX
+  /// reports neither a stopped nor a cut-off peer, nor one that dies while the wires are set up.
+  static constexpr std::chrono::seconds ping_interval{1};
+  static constexpr std::chrono::seconds silence_patience{8};
 
   engine(engine_setup setup, std::unique_ptr<carrier> way);
   ~engine() override;
@@ -81,6 +85,8 @@ private:
     channel_id channel = 0;
     peer_phase phase = peer_phase::greeting;
     clock::time_point greeting_deadline;
+    clock::time_point last_heard;
+    clock::time_point last_asked;
     std::deque<queued_offer> queue;
     std::uint64_t window_bytes = 0; ///< posted and not yet called back (or taken)
     std::unique_ptr<source_view> view;
@@ -138,7 +144,8 @@ private:
   void close_peer(const node_name& name, const failure& why);
   bool is_failed(channel_id channel) const;
   bool close_failed_channels();
-  bool expire_greetings();
+  bool watch_peers();
+  void watch(peer_record& peer, clock::time_point now);
   void send_to(const peer_record& peer, const wire::message& m);
   void tell(const node_name& name, const wire::message& m);
   peer_record* peer_named(const node_name& name);

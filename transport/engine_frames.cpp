@@ -12,10 +12,12 @@ void engine::frame_arrived(const std::byte* frame, std::size_t size) {
     return;
   }
   wire::envelope& e = decoded.value();
-  if (peer_record* peer = peer_living(e.from))
+  if (peer_record* peer = peer_living(e.from)) {
+    peer->last_heard = clock::now();
     std::visit([&](auto& m) { take(*peer, m); }, e.body);
-  else
+  } else {
     stranger(e.from, e.body);
+  }
 }
 
 void engine::part_arrived(const std::byte* frame, std::size_t size, const arrival& data) {
@@ -23,7 +25,9 @@ void engine::part_arrived(const std::byte* frame, std::size_t size, const arriva
   auto decoded = wire::decode(frame, size);
   const wire::part_header* header
     = decoded ? std::get_if<wire::part_header>(&decoded.value().body) : nullptr;
-  const peer_record* peer = header ? peer_living(decoded.value().from) : nullptr;
+  peer_record* peer = header ? peer_living(decoded.value().from) : nullptr;
+  if (peer != nullptr)
+    peer->last_heard = clock::now();
   verdict answer = part_repeated{};
   if (header == nullptr)
     ++now_.offers_refused;

@@ -1,5 +1,7 @@
 #include "transport/engine.hpp"
 
+#include <algorithm>
+
 namespace baton::transport {
 
 using protocol::reason;
@@ -83,6 +85,7 @@ failure engine::open_peer(const connect_command& c) {
 
 void engine::finish_greeting(peer_record& peer) {
   peer.phase = peer_phase::up;
+  peer.last_heard = clock::now();
   emit(peer_connected{peer.name, {}, carrier_->path(peer.channel)});
 }
 
@@ -136,15 +139,31 @@ bool engine::close_failed_channels() {
   return any;
 }
 
-bool engine::expire_greetings() {
+bool engine::watch_peers() {
   const clock::time_point now = clock::now();
-  for (const auto& [name, peer] : peers_)
-    if (peer.phase == peer_phase::greeting && now >= peer.greeting_deadline)
-      failed_channels_.push_back(
-        {peer.channel, {reason::deadline_passed, "connect: the peer did not answer within "
-                                                   + std::to_string(greeting_patience.count())
-                                                   + " s"}});
+  for (auto& [name, peer] : peers_)
+    watch(peer, now);
   return !failed_channels_.empty();
+}
+
+void engine::watch(peer_record& peer, clock::time_point now) {
+  const auto give_up = [&](const char* what, std::chrono::seconds after) {
+    channel_failed(peer.channel, {reason::deadline_passed, std::string(what) + " within "
+                                                             + std::to_string(after.count())
+                                                             + " s"});
+  };
+  if (peer.phase == peer_phase::greeting) {
+    if (now >= peer.greeting_deadline)
+      give_up("connect: the peer did not answer", greeting_patience);
+    return;
+  }
+  const auto silent = now - std::max(peer.last_heard, peer.last_asked);
+  if (now - peer.last_heard >= silence_patience) {
+    give_up("channel: nothing was heard from the peer", silence_patience);
+  } else if (silent >= ping_interval) {
+    peer.last_asked = now;
+    send_to(peer, wire::hello{peer.life, setup_.path, true});
+  }
 }
 
 } // namespace baton::transport
