@@ -183,14 +183,12 @@ cluster_config read_cluster(json_object& from) {
 
 outcome<cluster_config> parse_cluster(const std::string& text, const std::string& file_name,
                                       std::set<std::string>* known_fields) {
-  json_reading reading(file_name);
+  json_reading reading(file_name, known_fields);
   const json file = reading.parse(text, limits::cluster_file_bytes_max);
   if (reading.refused())
     return reading.error();
   json_object whole(reading, file, "");
   cluster_config config = read_cluster(whole);
-  if (known_fields != nullptr)
-    *known_fields = reading.known_fields();
   if (!reading.refused())
     check_cluster(config, reading);
   if (reading.refused())

@@ -1,5 +1,6 @@
 #include "protocol/json_object.hpp"
 
+#include "protocol/assert.hpp"
 #include "protocol/json_codec.hpp"
 #include "protocol/limits.hpp"
 
@@ -76,13 +77,14 @@ void json_reading::refuse(const std::string& path, const std::string& why) {
 }
 
 void json_reading::note(const std::string& path) {
+  BATON_ASSERT(noting());
   std::string pattern;
   for (std::size_t i = 0; i < path.size(); ++i) {
     pattern += path[i];
     if (path[i] == '[')
       i = path.find(']', i) - 1;
   }
-  known_fields_.insert(pattern);
+  known_fields_->insert(pattern);
 }
 
 json_object::json_object(json_reading& reading, const json& value, std::string path)
@@ -107,7 +109,8 @@ void json_object::refuse(const char* name, const std::string& why) const {
 
 const json* json_object::find(const char* name, bool required) {
   asked_.push_back(name);
-  reading_->note(path_of(name));
+  if (reading_->noting())
+    reading_->note(path_of(name));
   const auto found = value_->find(name);
   if (found != value_->end())
     return &*found;

@@ -16,7 +16,10 @@ namespace baton::protocol {
 /// One file being read.
 class json_reading {
 public:
-  explicit json_reading(std::string file_name) : file_name_(std::move(file_name)) {}
+  /// `known_fields`, when given, receives every field that is asked for, indices written as []:
+  /// "groups[].ranks".
+  explicit json_reading(std::string file_name, std::set<std::string>* known_fields = nullptr)
+    : file_name_(std::move(file_name)), known_fields_(known_fields) {}
 
   /// The file's content; refuses what is too long or not JSON, and is null then.
   json parse(const std::string& text, std::size_t bytes_max);
@@ -26,14 +29,13 @@ public:
   bool refused() const { return static_cast<bool>(error_); }
   const failure& error() const { return error_; }
 
-  /// Every field that was asked for, indices written as []: "groups[].ranks".
-  const std::set<std::string>& known_fields() const { return known_fields_; }
+  bool noting() const { return known_fields_ != nullptr; }
   void note(const std::string& path);
 
 private:
   std::string file_name_;
   failure error_;
-  std::set<std::string> known_fields_;
+  std::set<std::string>* known_fields_;
 };
 
 /// A name in a file for a value of an enum.

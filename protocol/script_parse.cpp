@@ -71,14 +71,12 @@ script read_script(json_object& from) {
 
 outcome<script> parse_script(const std::string& text, const std::string& file_name,
                              std::set<std::string>* known_fields) {
-  json_reading reading(file_name);
+  json_reading reading(file_name, known_fields);
   const json file = reading.parse(text, limits::script_file_bytes_max);
   if (reading.refused())
     return reading.error();
   json_object whole(reading, file, "");
   script s = read_script(whole);
-  if (known_fields != nullptr)
-    *known_fields = reading.known_fields();
   if (!reading.refused())
     check_ids(s, reading);
   if (reading.refused())
