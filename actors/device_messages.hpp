@@ -176,6 +176,26 @@ struct hello {
   }
 };
 
+/// Another node of this process; its guard travels beside it.
+struct peer_found {
+  static constexpr const char* type = "peer_found";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
+  }
+};
+
+/// Timer of a node guard: try to connect to this node again.
+struct connect_due {
+  node_name node;
+
+  static constexpr const char* type = "connect_due";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node));
+  }
+};
+
 /// Client -> router's node guard: where is the router?
 struct ask_router {
   static constexpr const char* type = "ask_router";

@@ -1,0 +1,52 @@
+// The one program: `baton COMMAND ...`. Each command parses its own arguments.
+#include "actors/node_process.hpp"
+#include "actors/run_command.hpp"
+#include "actors/trace_command.hpp"
+#include "actors/up_command.hpp"
+
+#include <cstring>
+#include <iostream>
+
+namespace {
+
+struct command {
+  const char* name;
+  const char* help;
+  int (*run)(int argc, char** argv);
+};
+
+constexpr command commands[] = {
+  {"up", "start the nodes of a cluster file on this host", baton::actors::up_main},
+  {"run", "play a script against a cluster, or ask one question", baton::actors::run_main},
+  {"trace", "show, check or summarise what happened", baton::actors::trace_main},
+  {"down", "stop a cluster that was started with --detach", baton::actors::down_main},
+  {"node", "one node of a cluster (what `up` starts)", baton::actors::node_main},
+};
+
+int usage(std::ostream& out, int code) {
+  out << "baton: hands a prompt's KV cache from a prefill group to a decode group, with proof.\n\n"
+         "  baton COMMAND [options]        baton COMMAND --help\n\n";
+  for (const auto& c : commands)
+    out << "  " << c.name << std::string(8 - std::strlen(c.name), ' ') << c.help << "\n";
+  out << "\n  deploy/quickstart shows all of them at work.\n";
+  return code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2)
+    return usage(std::cerr, 2);
+  const std::string name = argv[1];
+  if (name == "--help" || name == "-h" || name == "help")
+    return usage(std::cout, 0);
+  if (name == "--version") {
+    std::cout << "baton 0.1.0\n";
+    return 0;
+  }
+  for (const auto& c : commands)
+    if (name == c.name)
+      return c.run(argc - 1, argv + 1);
+  std::cerr << "baton: there is no command '" << name << "'\n\n";
+  return usage(std::cerr, 2);
+}

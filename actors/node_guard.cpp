@@ -1,0 +1,243 @@
+#include "actors/node_guard.hpp"
+
+#include "actors/device_messages.hpp"
+#include "actors/shell.hpp"
+#include "protocol/membership.hpp"
+#include "protocol/rank_group.hpp"
+
+#include <caf/io/middleman.hpp>
+#include <map>
+#include <set>
+#include <sstream>
+#include <unistd.h>
+
+namespace baton::actors {
+
+namespace {
+
+using namespace protocol;
+
+constexpr std::uint32_t message_version = 1;
+constexpr std::int64_t connect_retry_ms = 50;
+
+class node_guard_actor : public shell {
+public:
+  node_guard_actor(caf::actor_config& config, node_context& node, guard_setup setup,
+                   bool use_network)
+    : shell(config, node, "node_guard"), setup_(std::move(setup)), use_network_(use_network) {
+    for (const auto& other : setup_.others)
+      expected_[other.name] = other;
+  }
+
+  caf::behavior make_behavior() override {
+    setup_.own.node = self_handle();
+    node().peers.set({node().name, node().life, setup_.own});
+    set_down_handler([this](const caf::down_msg& down) { peer_down(down.source); });
+    if (use_network_)
+      for (const auto& [name, other] : expected_)
+        connect(name);
+    send_later(node().cluster.heartbeat_ms, tick{});
+    auto* self = this;
+    return caf::behavior{
+      [self](const message_header& header, hello& e, const std::vector<handle>& handles) {
+        self->greet(header, e, handles);
+      },
+      handler<peer_found>(self), handler<connect_due>(self), handler<heartbeat>(self),
+      handler<channel_ready>(self), handler<ask_router>(self), handler<ask_status>(self),
+      handler<tick>(self), handler<end_node>(self)};
+  }
+
+  void on_message(const message_header&, const handle& guard, peer_found&) { send_hello(guard); }
+
+  void on_message(const message_header&, const handle&, connect_due& e) { connect(e.node); }
+
+  void on_message(const message_header&, const handle&, heartbeat& e) {
+    const auto it = met_.find(e.node);
+    if (it != met_.end() && it->second.life == e.life)
+      it->second.seen = monotonic_now();
+  }
+
+  void on_message(const message_header&, const handle&, channel_ready& e) {
+    if (e.error) {
+      setup_.say(node().name.value + ": no channel to " + e.peer.value + ": " + e.error.text);
+      return;
+    }
+    channels_[e.peer] = e.path;
+    join_if_ready();
+  }
+
+  void on_message(const message_header&, const handle&, ask_router&) {
+    send_to(sender(), router_is{message_version, node().cluster.name}, setup_.own.router);
+  }
+
+  /// The router's guard asks all; every node answers the asker itself.
+  void on_message(const message_header&, const handle& asker, ask_status&) {
+    if (setup_.own.router)
+      for (const auto& [name, peer] : met_)
+        send_to(peer.guard, ask_status{}, asker);
+    if (node().trace)
+      node().trace->flush();
+    send_to(asker, status());
+    send_to(setup_.own.pool, ask_status{}, asker);
+  }
+
+  void on_message(const message_header&, const handle&, tick&) {
+    const instant t = monotonic_now();
+    std::vector<node_name> silent;
+    for (const auto& [name, peer] : met_) {
+      send_to(peer.guard, heartbeat{node().name, node().life});
+      if (ms_between(peer.seen, t) > node().cluster.peer_timeout_ms)
+        silent.push_back(name);
+    }
+    for (const auto& name : silent)
+      lose(name, "silent for " + std::to_string(node().cluster.peer_timeout_ms) + " ms");
+    send_later(node().cluster.heartbeat_ms, tick{});
+  }
+
+  void on_message(const message_header&, const handle&, end_node&) {
+    for (const auto& own : {setup_.own.transfer, setup_.own.compute, setup_.own.pool,
+                            setup_.own.group, setup_.own.router})
+      send_to(own, end_node{});
+    quit();
+  }
+
+private:
+  struct met_peer {
+    incarnation life;
+    handle guard;
+    instant seen;
+    bool needs_channel = false;
+  };
+
+  void connect(const node_name& name) {
+    const auto& other = expected_.at(name);
+    auto retry = [this, name] { send_later(connect_retry_ms, connect_due{name}); };
+    request(home_system().middleman().actor_handle(), std::chrono::seconds(3),
+            caf::connect_atom::value, node().cluster.host, other.port)
+      .then(
+        [this, retry](const caf::node_id&, const handle& guard, const std::set<std::string>&) {
+          if (guard)
+            send_hello(guard);
+          else
+            retry();
+        },
+        [retry](const caf::error&) { retry(); });
+  }
+
+  void send_hello(const handle& guard) {
+    hello h;
+    h.node = node().name;
+    h.life = node().life;
+    h.version = message_version;
+    h.cluster = node().cluster.name;
+    h.process = getpid();
+    if (setup_.endpoint != nullptr) {
+      const auto bytes = setup_.endpoint->descriptor();
+      h.descriptor.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    const auto& own = setup_.own;
+    send(caf::actor_cast<caf::actor>(guard), message_header{node().next_message_id(), 0, label(), 0},
+         std::move(h),
+         std::vector<handle>{own.node, own.transfer, own.compute, own.pool, own.group, own.router});
+  }
+
+  void greet(const message_header&, const hello& e, const std::vector<handle>& handles) {
+    if (e.version != message_version || e.cluster != node().cluster.name || handles.size() != 6) {
+      setup_.say(node().name.value + ": refused a peer of cluster '" + e.cluster + "', version "
+                 + std::to_string(e.version));
+      return;
+    }
+    const auto expected = expected_.find(e.node);
+    if (expected == expected_.end() || met_.count(e.node) > 0)
+      return;
+    met_peer peer{e.life, handles[0], monotonic_now(), needs_channel(expected->second)};
+    monitor(caf::actor_cast<caf::actor>(handles[0]));
+    node().peers.set({e.node, e.life, {handles[0], handles[1], handles[2], handles[3], handles[4],
+                                       handles[5]}});
+    if (peer.needs_channel)
+      send_to(setup_.own.transfer, connect_peer{e.node, e.life, e.descriptor});
+    if (setup_.own.group && expected->second.group == node().group->name)
+      send_to(setup_.own.group, rank_joined{expected->second.rank, e.life});
+    met_.emplace(e.node, std::move(peer));
+    join_if_ready();
+  }
+
+  /// Payload moves between groups only.
+  bool needs_channel(const cluster_node& other) const {
+    return node().group != nullptr && other.group && *other.group != node().group->name;
+  }
+
+  void join_if_ready() {
+    if (joined_ || met_.size() < expected_.size())
+      return;
+    for (const auto& [name, peer] : met_)
+      if (peer.needs_channel && channels_.count(name) == 0)
+        return;
+    joined_ = true;
+    if (node().group == nullptr)
+      return;
+    if (setup_.own.group)
+      send_to(setup_.own.group, rank_joined{node().rank, node().life});
+    send_to(node().peers.find({"router"}).handles.router,
+            node_joined{node().name, node().group->name, node().rank, node().life});
+  }
+
+  void peer_down(const caf::actor_addr& source) {
+    for (const auto& [name, peer] : met_)
+      if (peer.guard->address() == source) {
+        const node_name lost = name;
+        lose(lost, "its process ended or its connection was lost");
+        return;
+      }
+  }
+
+  void lose(const node_name& name, const std::string& how) {
+    const auto it = met_.find(name);
+    if (it == met_.end())
+      return;
+    const incarnation life = it->second.life;
+    met_.erase(it);
+    node().peers.erase(name);
+    setup_.say(node().name.value + ": lost " + name.value + ": " + how);
+    const failure why{reason::peer_lost, name.value + ": " + how};
+    if (setup_.own.router)
+      send_to(setup_.own.router, node_lost{name, life, why});
+    const auto& other = expected_.at(name);
+    if (setup_.own.group && other.group == node().group->name)
+      send_to(setup_.own.group, rank_lost{other.rank, why});
+  }
+
+  node_status status() const {
+    node_status s;
+    s.node = node().name;
+    s.actors_open = node().counts.total();
+    if (setup_.endpoint != nullptr) {
+      const auto counters = setup_.endpoint->read_counters();
+      s.bytes_landed = counters.bytes_landed;
+      s.pieces_refused = counters.offers_refused;
+      s.pieces_repeated = counters.duplicates;
+    }
+    std::ostringstream paths;
+    for (const auto& [name, path] : channels_)
+      paths << (paths.tellp() > 0 ? ", " : "") << name.value << " " << path;
+    s.paths = paths.str();
+    return s;
+  }
+
+  guard_setup setup_;
+  bool use_network_;
+  bool joined_ = false;
+  std::map<node_name, cluster_node> expected_;
+  std::map<node_name, met_peer> met_;
+  std::map<node_name, std::string> channels_; ///< path in use, by peer
+};
+
+} // namespace
+
+handle spawn_node_guard(caf::actor_system& system, node_context& node, guard_setup setup,
+                        bool use_network) {
+  return caf::actor_cast<handle>(
+    system.spawn<node_guard_actor>(node, std::move(setup), use_network));
+}
+
+} // namespace baton::actors

@@ -1,0 +1,174 @@
+#include "actors/node_process.hpp"
+
+#include "actors/messages_caf.hpp"
+#include "actors/node_host.hpp"
+#include "actors/run_directory.hpp"
+#include "transport/ucx_environment.hpp"
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace baton::actors {
+
+using namespace protocol;
+
+namespace {
+
+/// One line to the supervisor (or the person who started the node by hand).
+void say(const std::string& line) {
+  static std::mutex one_line;
+  const std::lock_guard<std::mutex> lock(one_line);
+  std::cout << line << std::endl;
+}
+
+int fail(const std::string& node, const failure& why) {
+  say("error " + node + ": " + why.text);
+  return 1;
+}
+
+/// UCX reads its settings before main(): start over with them where they are missing.
+void ensure_ucx_environment(char** argv) {
+  if (!transport::check_ucx_environment() || getenv("BATON_ENVIRONMENT_SET") != nullptr)
+    return;
+  for (const auto& setting : transport::ucx_environment()) {
+    const std::size_t equals = setting.find('=');
+    setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
+  }
+  setenv("BATON_ENVIRONMENT_SET", "1", 1);
+  execv("/proc/self/exe", argv);
+}
+
+sigset_t block_stop_signals() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr); // before any thread: all inherit it
+  return stop;
+}
+
+struct arguments {
+  std::string dir = "run";
+  std::vector<std::string> names;
+};
+
+outcome<std::vector<cluster_node>> choose(const cluster_config& cluster, const arguments& args) {
+  std::vector<cluster_node> chosen;
+  for (const auto& node : nodes(cluster))
+    for (const auto& name : args.names)
+      if (name == "all" || name == node.name.value)
+        chosen.push_back(node);
+  if (!chosen.empty())
+    return chosen;
+  return failure{reason::bad_input, "--name: the cluster has no node '" + args.names.front() + "'"};
+}
+
+using hosts = std::vector<std::unique_ptr<node_host>>;
+
+/// Ranks of a group wait for each other while they start, so that each node gets a thread.
+outcome<hosts> prepare_all(const cluster_config& cluster, const std::vector<cluster_node>& chosen,
+                           const host_options& options, transport::hub& hub) {
+  hosts made(chosen.size());
+  std::vector<failure> failures(chosen.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    threads.emplace_back([&, i] {
+      auto host = node_host::prepare(cluster, chosen[i], options, hub);
+      if (host)
+        made[i] = std::move(host.value());
+      else
+        failures[i] = host.error();
+    });
+  for (auto& t : threads)
+    t.join();
+  for (const auto& f : failures)
+    if (f)
+      return f;
+  return made;
+}
+
+failure start_all(caf::actor_system& system, hosts& all) {
+  const auto formed = [] { say("formed"); };
+  for (auto& host : all)
+    if (failure why = host->start(system, formed))
+      return why;
+  for (auto& host : all) {
+    for (auto& other : all)
+      if (host != other && all.size() > 1)
+        host->introduce(*other);
+    say("started " + host->context().name.value);
+  }
+  return {};
+}
+
+/// Actors of open requests would keep the system alive: say how many are left, and leave with the
+/// trace written. Their memory ends with this process, so that no evidence is owed any more.
+int stop_all(hosts& all, caf::actor_system& system) {
+  std::int64_t left = 0;
+  for (auto& host : all) {
+    left += host->left_open();
+    host->stop();
+  }
+  if (left == 0) {
+    system.await_all_actors_done();
+    return 0;
+  }
+  for (auto& host : all)
+    if (host->context().trace)
+      host->context().trace->flush();
+  say("left with " + std::to_string(left) + " actors of open requests");
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+int run(const arguments& args) {
+  const sigset_t stop = block_stop_signals();
+  auto cluster = read_cluster(args.dir + "/cluster.json");
+  if (!cluster)
+    return fail(args.names.front(), cluster.error());
+  const auto run_id = read_file(args.dir + "/run_id");
+  if (!run_id)
+    return fail(args.names.front(), run_id.error());
+  auto chosen = choose(cluster.value(), args);
+  if (!chosen)
+    return fail(args.names.front(), chosen.error());
+  host_options options{args.dir, run_id.value(), chosen.value().size() == 1, say};
+  transport::hub hub;
+  auto all = prepare_all(cluster.value(), chosen.value(), options, hub);
+  if (!all)
+    return fail(args.names.front(), all.error());
+  caf::actor_system_config config;
+  configure(config, cluster.value().heartbeat_ms, cluster.value().peer_timeout_ms);
+  caf::actor_system system{config};
+  if (failure why = start_all(system, all.value())) {
+    fail(args.names.front(), why);
+    std::_Exit(1);
+  }
+  int signal = 0;
+  sigwait(&stop, &signal);
+  return stop_all(all.value(), system);
+}
+
+} // namespace
+
+int node_main(int argc, char** argv) {
+  ensure_ucx_environment(argv);
+  arguments args;
+  CLI::App app{"One node of a cluster, in this process, until SIGINT or SIGTERM. `baton up` starts "
+               "one for each node of this host; start them by hand to spread a cluster over hosts "
+               "or to debug one."};
+  app.add_option("--dir", args.dir, "run directory, with cluster.json and run_id")
+    ->capture_default_str();
+  app.add_option("--name", args.names, "router, a rank such as P7.0, or all (loopback only)")
+    ->required();
+  CLI11_PARSE(app, argc, argv);
+  return run(args);
+}
+
+} // namespace baton::actors

@@ -1,0 +1,136 @@
+#include "actors/run_directory.hpp"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <netinet/in.h>
+#include <random>
+#include <sstream>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace baton::actors {
+
+using namespace protocol;
+
+namespace {
+
+/// Keeps its port until the set of ports is complete, so that none is chosen twice.
+class probe {
+public:
+  probe() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  probe(probe&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  probe(const probe&) = delete;
+  ~probe() {
+    if (fd_ >= 0)
+      close(fd_);
+  }
+
+  outcome<std::uint16_t> free_port(const std::string& host) const {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
+      return failure{reason::bad_input, "host: '" + host + "' is no IPv4 address"};
+    socklen_t size = sizeof address;
+    if (bind(fd_, reinterpret_cast<sockaddr*>(&address), size) != 0
+        || getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      return failure{reason::bad_input,
+                     "host: no port of " + host + " can be bound: " + std::strerror(errno)};
+    return ntohs(address.sin_port);
+  }
+
+private:
+  int fd_;
+};
+
+std::string random_hex() {
+  std::random_device draw;
+  const std::uint64_t high = (std::uint64_t{draw()} << 32) | draw();
+  const std::uint64_t low = (std::uint64_t{draw()} << 32) | draw();
+  return to_hex(high, low);
+}
+
+} // namespace
+
+outcome<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in)
+    return failure{reason::bad_input, path + ": " + std::strerror(errno)};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+failure write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out)
+    return {reason::bad_input, path + ": cannot be written: " + std::strerror(errno)};
+  return {};
+}
+
+outcome<cluster_config> read_cluster(const std::string& path) {
+  auto text = read_file(path);
+  if (!text)
+    return text.error();
+  return parse_cluster(text.value(), path);
+}
+
+outcome<cluster_config> with_ports(cluster_config cluster) {
+  std::vector<probe> probes;
+  ports_by_node ports;
+  for (const auto& node : nodes(cluster)) {
+    std::uint16_t port = node.port;
+    if (port == 0) {
+      probes.emplace_back();
+      auto found = probes.back().free_port(cluster.host);
+      if (!found)
+        return found.error();
+      port = found.value();
+    }
+    ports.ports.emplace_back(node.name, port);
+  }
+  cluster.ports = std::move(ports);
+  return cluster;
+}
+
+std::uint16_t port_of(const cluster_config& cluster, const node_name& name) {
+  for (const auto& node : nodes(cluster))
+    if (node.name == name)
+      return node.port;
+  return 0;
+}
+
+failure make_run_directory(const std::string& dir, const cluster_config& cluster) {
+  if (const int pid = running_supervisor(dir))
+    return {reason::duplicate, dir + ": a cluster runs here already (process "
+                                 + std::to_string(pid) + "); stop it with: baton down --dir " + dir};
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error)
+    return {reason::bad_input, dir + ": " + error.message()};
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+    const std::string name = entry.path().filename().string();
+    const auto ends_with = [&](const char* end) {
+      const std::size_t n = std::strlen(end);
+      return name.size() > n && name.compare(name.size() - n, n, end) == 0;
+    };
+    if (ends_with(".trace.jsonl") || ends_with(".log"))
+      std::filesystem::remove(entry.path(), error);
+  }
+  if (failure why = write_file(dir + "/cluster.json", resolved(cluster)))
+    return why;
+  return write_file(dir + "/run_id", random_hex());
+}
+
+int running_supervisor(const std::string& dir) {
+  const auto text = read_file(dir + "/up.pid");
+  const int pid = text ? std::atoi(text.value().c_str()) : 0;
+  return pid > 0 && kill(pid, 0) == 0 ? pid : 0;
+}
+
+} // namespace baton::actors

@@ -1,0 +1,36 @@
+// The folder of one running cluster: what `baton up` writes and every other command reads.
+//
+//   cluster.json         the cluster file with every default and port written out
+//   run_id               random, names the shared memory of this start
+//   up.pid               the supervisor
+//   <node>.trace.jsonl   the trace, one file a node;  <node>.log   what the node had to say
+#pragma once
+
+#include "protocol/cluster_config.hpp"
+#include "protocol/outcome.hpp"
+
+#include <string>
+
+namespace baton::actors {
+
+/// A whole file; bad_input names the path and the system's reason.
+protocol::outcome<std::string> read_file(const std::string& path);
+protocol::failure write_file(const std::string& path, const std::string& text);
+
+/// Reads and checks a cluster file.
+protocol::outcome<protocol::cluster_config> read_cluster(const std::string& path);
+
+/// The same with a port for every node: those that are 0 are chosen among the free ones now.
+protocol::outcome<protocol::cluster_config> with_ports(protocol::cluster_config cluster);
+
+/// Port of a node in a configuration whose ports are all set.
+std::uint16_t port_of(const protocol::cluster_config& cluster, const protocol::node_name& node);
+
+/// Makes the folder and writes cluster.json and run_id. Old traces and logs are removed. Refused
+/// (duplicate) while a cluster runs in it.
+protocol::failure make_run_directory(const std::string& dir, const protocol::cluster_config& cluster);
+
+/// The supervisor's process number, 0 when none runs there.
+int running_supervisor(const std::string& dir);
+
+} // namespace baton::actors

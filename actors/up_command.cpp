@@ -1,0 +1,96 @@
+#include "actors/up_command.hpp"
+
+#include "actors/run_directory.hpp"
+#include "actors/supervisor.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <iostream>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace baton::actors {
+
+using namespace protocol;
+
+namespace {
+
+/// The child supervises in a session of its own; the parent returns when the cluster has formed.
+int detach(const std::string& dir, const cluster_config& cluster) {
+  int ends[2];
+  if (pipe(ends) != 0) {
+    std::cerr << "baton up: pipe: " << std::strerror(errno) << "\n";
+    return 1;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    close(ends[0]);
+    return supervise(dir, cluster, ends[1], supervision::detached);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t n = read(ends[0], buffer, sizeof buffer); n > 0;
+       n = read(ends[0], buffer, sizeof buffer)) {
+    text.append(buffer, static_cast<std::size_t>(n));
+    std::cout.write(buffer, n).flush();
+    if (text.find("cluster formed") != std::string::npos)
+      return 0;
+  }
+  return 1; // the supervisor ended before the cluster formed, and has said why
+}
+
+} // namespace
+
+int up_main(int argc, char** argv) {
+  std::string file;
+  std::string dir = "run";
+  bool detached = false;
+  CLI::App app{"Starts every node of a cluster file on this host, one process each, and watches "
+               "over them until SIGINT or SIGTERM."};
+  app.add_option("cluster", file, "cluster file, such as deploy/cluster/teaching.json")->required();
+  app.add_option("--dir", dir, "run directory: resolved cluster file, traces, logs")
+    ->capture_default_str();
+  app.add_flag("--detach", detached, "return once the cluster has formed; stop it with baton down");
+  CLI11_PARSE(app, argc, argv);
+  auto cluster = read_cluster(file);
+  if (cluster)
+    cluster = with_ports(std::move(cluster.value()));
+  failure why = cluster ? make_run_directory(dir, cluster.value()) : cluster.error();
+  if (why) {
+    std::cerr << "baton up: " << why.text << "\n";
+    return 2;
+  }
+  if (detached)
+    return detach(dir, cluster.value());
+  return supervise(dir, cluster.value(), STDOUT_FILENO, supervision::attached);
+}
+
+int down_main(int argc, char** argv) {
+  std::string dir = "run";
+  CLI::App app{"Stops the cluster of a run directory and waits until it has ended."};
+  app.add_option("--dir", dir, "run directory")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  const int pid = running_supervisor(dir);
+  if (pid == 0) {
+    std::cerr << "baton down: no cluster runs in " << dir << "\n";
+    return 1;
+  }
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  kill(pid, SIGTERM);
+  pollfd ended{fd, POLLIN, 0};
+  const bool gone = fd < 0 || poll(&ended, 1, 20'000) > 0;
+  if (fd >= 0)
+    close(fd);
+  if (!gone) {
+    std::cerr << "baton down: process " << pid << " has not ended after 20 s\n";
+    return 1;
+  }
+  std::cout << "stopped\n";
+  return 0;
+}
+
+} // namespace baton::actors
