@@ -1,0 +1,30 @@
+#include "protocol/invariants.hpp"
+
+namespace baton::protocol {
+
+void verdicts::add(violation v) {
+  ++count_;
+  if (kept_by_id_[v.id]++ < violations_kept_max)
+    kept_.push_back(std::move(v));
+}
+
+void look_at(const trace_world& world, const trace_step& step, verdicts& out) {
+  using check = void (*)(const trace_world&, const trace_step&, verdicts&);
+  static constexpr check all[] = {
+    invariants::one_owner,        invariants::no_late_write,    invariants::no_early_free,
+    invariants::generations_rise, invariants::commit_needs_all, invariants::one_commit,
+    invariants::reads_own_blocks, invariants::frames_in_order,  invariants::only_clean_up,
+    invariants::fenced_is_silent, invariants::within_limits,    invariants::conserved,
+    invariants::same_schedule,    invariants::source_kept,
+  };
+  for (const check looks : all)
+    looks(world, step, out);
+}
+
+void look_at_end(const trace_world& world, const trace_ends& ends, verdicts& out) {
+  invariants::every_request_ends(world, ends, out);
+  invariants::everything_drains(world, ends, out);
+  invariants::schedules_end_together(world, ends, out);
+}
+
+} // namespace baton::protocol

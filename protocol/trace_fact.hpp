@@ -1,0 +1,42 @@
+// The messages that the invariants look at, decoded from records once.
+#pragma once
+
+#include "protocol/attempt.hpp"
+#include "protocol/membership.hpp"
+#include "protocol/messages_transfer.hpp"
+#include "protocol/reservation.hpp"
+#include "protocol/source_hold.hpp"
+#include "protocol/trace_source.hpp"
+
+#include <variant>
+
+namespace baton::protocol {
+
+/// Prompts are dropped after decoding: they are long and redacted anyway.
+using trace_fact
+  = std::variant<std::monostate, form_pool, begin_reservation, begin_hold, manifest_offered,
+                 open_lane, open_feed, piece_landed, receives_quiesced, lane_landed, lane_stopped,
+                 lane_lost, feed_received, feed_stopped, sequence_quiesced, reclaim_blocks, commit,
+                 commit_claimed, commit_abandoned, attempt_failed, reservation_reclaimed,
+                 open_request, activate_sequence, token_emitted, submit_request, frame_forwarded,
+                 request_ended, group_lost, run_step, poison_rank>;
+
+/// One record in causal order, as the invariants get it.
+struct trace_step {
+  std::size_t index = 0;
+  const trace_record& record;
+  const trace_key& key;
+  const trace_section& section;
+  const trace_fact& fact;
+  std::optional<std::uint32_t> sender_section; ///< life that sent the message
+
+  bool at(const char* machine) const { return record.machine == machine; }
+  bool at_client() const { return section.header.node.value == "client"; }
+  /// True when the handling had this effect.
+  bool did(const char* effect) const;
+};
+
+/// monostate for messages that no invariant looks at; bad_input for one whose fields do not read.
+outcome<trace_fact> decode(const trace_record& record);
+
+} // namespace baton::protocol

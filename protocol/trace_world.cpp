@@ -1,0 +1,276 @@
+#include "protocol/trace_world.hpp"
+
+#include "protocol/limits.hpp"
+#include "protocol/transfer_manifest.hpp"
+
+#include <algorithm>
+
+namespace baton::protocol {
+
+namespace {
+
+struct applier {
+  trace_world& w;
+  const trace_step& step;
+
+  void operator()(const std::monostate&) {}
+
+  // -- pools and charges --------------------------------------------------------------------------
+
+  void operator()(const form_pool& e) {
+    pool_facts pool{e, step.index, step.key.section, {}, 0, 0};
+    pool.blocks.resize(std::min<std::size_t>(e.blocks, limits::pool_blocks_max));
+    w.pools[e.owner] = std::move(pool);
+  }
+
+  void grant_charge(charge c) {
+    c.granted_at = step.index;
+    const auto pool = w.pools.find(c.id.owner);
+    if (pool != w.pools.end()) {
+      for (const auto& ref : c.blocks)
+        if (ref.block.value < pool->second.blocks.size())
+          pool->second.blocks[ref.block.value] = {ref.gen, c.id.number, step.index, {}};
+      pool->second.charged_blocks += c.blocks.size();
+      ++pool->second.charges_open;
+    }
+    w.charge_of_actor[step.key.actor] = c.id;
+    const reservation_id id = c.id;
+    w.charges[id] = std::move(c);
+  }
+
+  void operator()(const begin_reservation& e) {
+    const grant& granted = e.opened.granted;
+    charge c;
+    c.id = granted.reservation;
+    c.attempt = granted.attempt;
+    c.blocks = granted.blocks;
+    c.lease_end = after_ms({step.record.begin_ns}, e.lease_ms);
+    c.expected = destination_manifest(e.model, e.opened.asked, granted);
+    w.destinations[c.attempt].push_back(c.id);
+    grant_charge(std::move(c));
+  }
+
+  void operator()(const begin_hold& e) {
+    const grant& granted = e.opened.asked.granted;
+    charge c;
+    c.kind = charge::side::source;
+    c.id = e.opened.hold;
+    c.attempt = e.opened.asked.attempt;
+    c.blocks = e.opened.blocks;
+    c.destination = granted.reservation;
+    w.hold_of[c.destination] = c.id;
+    if (charge* written = granted.in_place ? w.find(c.destination) : nullptr)
+      written->in_place_hold = c.id;
+    grant_charge(std::move(c));
+  }
+
+  void operator()(const reclaim_blocks& e) {
+    charge* c = step.at("pool") ? w.find(e.reservation) : nullptr;
+    const auto pool = w.pools.find(e.reservation.owner);
+    if (c == nullptr || c->reclaimed_at)
+      return;
+    c->reclaimed_at = step.index;
+    if (pool != w.pools.end()) {
+      for (const auto& ref : c->blocks)
+        if (ref.block.value < pool->second.blocks.size()
+            && pool->second.blocks[ref.block.value].holder == c->id.number)
+          pool->second.blocks[ref.block.value].freed_at = step.index;
+      pool->second.charged_blocks -= std::min<std::uint64_t>(pool->second.charged_blocks,
+                                                             c->blocks.size());
+      --pool->second.charges_open;
+    }
+    c->blocks = {};
+    c->expected.reset();
+  }
+
+  // -- evidence -----------------------------------------------------------------------------------
+
+  void operator()(const manifest_offered& e) {
+    charge* c = step.at("reservation") ? w.held_by(step) : nullptr;
+    if (c == nullptr || !c->expected)
+      return;
+    c->offered_at = step.index;
+    c->manifest_problem = check_manifest(*c->expected, e.offered).text;
+    c->expected.reset();
+  }
+
+  lane_facts* lane(const lane_id& id) {
+    charge* c = w.find(id.reservation);
+    return c == nullptr ? nullptr : &c->lanes[id];
+  }
+
+  void operator()(const open_lane& e) {
+    if (!step.at("lane"))
+      return;
+    if (lane_facts* l = lane(e.lane)) {
+      l->opened_at = step.index;
+      l->section = step.key.section;
+      l->source_life = e.source_life;
+    }
+  }
+  void operator()(const receives_quiesced& e) {
+    if (lane_facts* l = step.at("lane") ? lane(e.lane) : nullptr)
+      l->quiesced_at = step.index;
+  }
+  void operator()(const lane_landed& e) {
+    if (lane_facts* l = step.at("reservation") ? lane(e.lane) : nullptr)
+      l->landed_at = step.index;
+    if (charge* c = w.held_by(step); c != nullptr && step.did("transfer_completed"))
+      c->completed_at = step.index;
+  }
+  void operator()(const lane_stopped& e) {
+    if (lane_facts* l = step.at("reservation") ? lane(e.lane) : nullptr)
+      l->stopped_at = step.index;
+  }
+  void operator()(const lane_lost&) {}
+  void operator()(const piece_landed&) {}
+
+  charge* hold_behind(const lane_id& id) {
+    const auto it = w.hold_of.find(id.reservation);
+    return it == w.hold_of.end() ? nullptr : w.find(it->second);
+  }
+  void operator()(const open_feed& e) {
+    if (charge* hold = step.at("feed") ? hold_behind(e.lane) : nullptr)
+      hold->feeds[e.lane] = {step.index, step.key.section, {}};
+  }
+  void feed_ended(const lane_id& id) {
+    if (charge* hold = step.at("source_hold") ? hold_behind(id) : nullptr)
+      hold->feeds[id].ended_at = step.index;
+  }
+  void operator()(const feed_received& e) { feed_ended(e.lane); }
+  void operator()(const feed_stopped& e) { feed_ended(e.lane); }
+
+  void operator()(const sequence_quiesced&) {
+    if (charge* c = w.held_by(step))
+      c->quiesced_at = step.index;
+  }
+
+  // -- commits, claims, streams -------------------------------------------------------------------
+
+  void operator()(const commit&) {
+    charge* c = step.at("reservation") ? w.held_by(step) : nullptr;
+    if (c != nullptr && step.did("committed"))
+      c->committed_at = step.index;
+  }
+  void operator()(const commit_claimed& e) {
+    if (!step.at("attempt") || e.refusal)
+      return;
+    w.claims.emplace(e.attempt, step.index);
+    auto& request = w.requests[e.attempt.request];
+    request.owner = e.attempt;
+    request.owned_at = step.index;
+  }
+  void give_up(const attempt_id& attempt) {
+    auto& request = w.requests[attempt.request];
+    if (step.at("request") && request.owner == attempt)
+      request.owner.reset();
+  }
+  void operator()(const commit_abandoned& e) { give_up(e.attempt); }
+  void operator()(const attempt_failed& e) { give_up(e.attempt); }
+  void operator()(const reservation_reclaimed& e) {
+    if (step.at("attempt"))
+      w.told_reclaimed.emplace(e.reservation, step.index);
+  }
+  void operator()(const activate_sequence&) {}
+
+  void operator()(const open_request& e) {
+    auto& request = w.requests[e.request];
+    request.external = e.spec.external;
+    request.opened_at = step.index;
+  }
+  void operator()(const token_emitted& e) {
+    if (step.at("request") && step.did("frame_forwarded"))
+      w.requests[e.attempt.request].next_at_router = e.index + 1;
+  }
+  void operator()(const frame_forwarded& e) {
+    if (!step.at_client())
+      return;
+    auto& request = w.requests[e.attempt.request];
+    request.next_at_client = e.index + 1;
+    request.frame_at = step.index;
+  }
+  void operator()(const submit_request& e) {
+    if (!step.at_client())
+      return;
+    auto& name = w.externals[e.spec.external.value];
+    ++name.submitted;
+    name.last_at = step.index;
+  }
+  void operator()(const request_ended& e) {
+    if (!step.at_client())
+      return;
+    auto& name = w.externals[e.external.value];
+    ++name.ended;
+    name.last_at = step.index;
+  }
+
+  // -- groups -------------------------------------------------------------------------------------
+
+  void operator()(const group_lost& e) {
+    fence f{{}, step.index};
+    for (const std::uint32_t section : w.seen_sections)
+      if (group_of_node(w.sections[section].header.node.value) == e.group.value)
+        f.sections.insert(section);
+    w.fences[step.key.actor].push_back(std::move(f));
+  }
+  void operator()(const run_step& e) {
+    if (!step.record.machine.empty())
+      return;
+    auto& schedule = w.schedules[schedule_of(step, e)];
+    schedule.steps.try_emplace(e.step.value,
+                               schedule_facts::step_facts{slices_text(e), step.index});
+    schedule.ranks[step.key.section] = {e.step.value, step.index};
+  }
+  void operator()(const poison_rank&) {}
+};
+
+} // namespace
+
+void trace_world::apply(const trace_step& step) {
+  seen_sections.insert(step.key.section);
+  std::visit(applier{*this, step}, step.fact);
+  if (step.at("rank_group") && step.did("poison_rank"))
+    poisoned_leaders.insert(step.key.section);
+  if (step.at("request") && step.did("request_ended"))
+    requests[step.record.request].ended_at = step.index;
+}
+
+const charge* trace_world::find(const reservation_id& id) const {
+  const auto it = charges.find(id);
+  return it == charges.end() ? nullptr : &it->second;
+}
+charge* trace_world::find(const reservation_id& id) {
+  const auto it = charges.find(id);
+  return it == charges.end() ? nullptr : &it->second;
+}
+
+const charge* trace_world::held_by(const trace_step& step) const {
+  const auto it = charge_of_actor.find(step.key.actor);
+  return it == charge_of_actor.end() ? nullptr : find(it->second);
+}
+charge* trace_world::held_by(const trace_step& step) {
+  const auto it = charge_of_actor.find(step.key.actor);
+  return it == charge_of_actor.end() ? nullptr : find(it->second);
+}
+
+const pool_facts* trace_world::pool_of(const reservation_id& id) const {
+  const auto it = pools.find(id.owner);
+  return it == pools.end() ? nullptr : &it->second;
+}
+
+std::string group_of_node(const std::string& node) { return node.substr(0, node.rfind('.')); }
+
+schedule_key schedule_of(const trace_step& step, const run_step& e) {
+  return {step.sender_section.value_or(0xffff'ffff), e.epoch.value};
+}
+
+std::string slices_text(const run_step& e) {
+  std::string text;
+  for (const auto& s : e.slices)
+    text += (text.empty() ? "" : " ") + std::to_string(s.sequence.value) + ":"
+            + std::to_string(static_cast<int>(s.kind)) + ":" + std::to_string(s.start) + "+"
+            + std::to_string(s.count);
+  return text;
+}
+
+} // namespace baton::protocol

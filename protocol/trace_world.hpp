@@ -1,0 +1,150 @@
+// What the messages seen so far say about ownership: who was granted which blocks, and what evidence
+// has been handled where. Built from messages alone, never from what a machine believes.
+//
+// The numbers named *_at are records (trace_step::index), for the chains of violations.
+#pragma once
+
+#include "protocol/trace_fact.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+namespace baton::protocol {
+
+using record_at = std::optional<std::size_t>;
+
+/// The destination end of a lane.
+struct lane_facts {
+  record_at opened_at;
+  std::uint32_t section = 0; ///< where its actor lives
+  incarnation source_life;
+  record_at quiesced_at; ///< handled by the lane
+  record_at landed_at;   ///< handled by the reservation
+  record_at stopped_at;  ///< handled by the reservation
+};
+
+/// The source end of a lane.
+struct feed_facts {
+  std::size_t opened_at = 0;
+  std::uint32_t section = 0;
+  record_at ended_at; ///< receipt or stop, handled by the hold
+};
+
+/// What a pool has charged: a reservation's blocks or a source hold's.
+struct charge {
+  enum class side : std::uint8_t { destination, source };
+  side kind = side::destination;
+  reservation_id id;
+  attempt_id attempt;
+  std::vector<block_ref> blocks;
+  std::size_t granted_at = 0;
+  record_at quiesced_at; ///< sequence_quiesced, handled by its holder
+  record_at reclaimed_at;
+  // Of a destination.
+  instant lease_end;
+  std::optional<manifest> expected; ///< until the offer came
+  std::string manifest_problem;     ///< "" when an equal offer came
+  record_at offered_at;
+  std::map<lane_id, lane_facts> lanes;
+  record_at completed_at;
+  record_at committed_at;
+  std::optional<reservation_id> in_place_hold; ///< the hold that writes these blocks itself
+  // Of a source.
+  reservation_id destination;
+  std::map<lane_id, feed_facts> feeds;
+};
+
+/// A block's present holder, or its last one.
+struct block_facts {
+  generation last;     ///< granted so far; 0: never
+  std::uint64_t holder = 0;
+  std::size_t granted_at = 0;
+  record_at freed_at; ///< set: nobody holds it
+};
+
+struct pool_facts {
+  form_pool formed;
+  std::size_t formed_at = 0;
+  std::uint32_t section = 0;
+  std::vector<block_facts> blocks;
+  std::uint64_t charged_blocks = 0;
+  std::uint32_t charges_open = 0;
+};
+
+struct request_facts {
+  external_id external;
+  record_at opened_at; ///< at the router
+  record_at ended_at;
+  std::optional<attempt_id> owner; ///< its claim was granted and not given up
+  std::size_t owned_at = 0;
+  std::uint32_t next_at_client = 0;
+  std::uint32_t next_at_router = 0;
+  record_at frame_at; ///< last one that the client got
+};
+
+/// One name of a client; it may be used again after each outcome.
+struct external_facts {
+  std::uint64_t submitted = 0;
+  std::uint64_t ended = 0;
+  std::size_t last_at = 0;
+};
+
+/// Steps that one life of a group's leader has issued in one epoch.
+struct schedule_facts {
+  struct step_facts {
+    std::string slices;
+    std::size_t first_at = 0;
+  };
+  struct rank_facts {
+    std::uint64_t last_step = 0;
+    std::size_t last_at = 0;
+  };
+  std::map<std::uint64_t, step_facts> steps;
+  std::map<std::uint32_t, rank_facts> ranks; ///< by section
+};
+using schedule_key = std::pair<std::uint32_t, std::uint64_t>; ///< leader's section, epoch
+
+struct fence {
+  std::set<std::uint32_t> sections; ///< lives of the group that was lost
+  std::size_t at = 0;
+};
+
+struct trace_world {
+  explicit trace_world(const std::vector<trace_section>& all) : sections(all) {}
+
+  const std::vector<trace_section>& sections;
+  std::map<incarnation, pool_facts> pools;
+  std::map<reservation_id, charge> charges;
+  std::unordered_map<std::uint32_t, reservation_id> charge_of_actor;
+  std::map<reservation_id, reservation_id> hold_of; ///< by the destination's reservation
+  std::map<attempt_id, std::vector<reservation_id>> destinations; ///< reservations of an attempt
+  std::map<attempt_id, std::size_t> claims;
+  std::map<reservation_id, std::size_t> told_reclaimed; ///< to the attempt
+  std::map<request_id, request_facts> requests;
+  std::map<std::string, external_facts> externals;
+  std::map<schedule_key, schedule_facts> schedules;
+  std::set<std::uint32_t> poisoned_leaders;             ///< sections
+  std::unordered_map<std::uint32_t, std::vector<fence>> fences; ///< by actor
+  std::set<std::uint32_t> seen_sections;
+
+  /// Takes the step in. Called after every invariant has looked at it.
+  void apply(const trace_step& step);
+
+  const charge* find(const reservation_id& id) const;
+  charge* find(const reservation_id& id);
+  /// The charge that the step's actor holds.
+  const charge* held_by(const trace_step& step) const;
+  charge* held_by(const trace_step& step);
+  const pool_facts* pool_of(const reservation_id& id) const;
+};
+
+/// "D3" of "D3.0"; the name itself where there is no rank.
+std::string group_of_node(const std::string& node);
+
+/// Which schedule a run_step belongs to, and how it compares: slices as text.
+schedule_key schedule_of(const trace_step& step, const run_step& e);
+std::string slices_text(const run_step& e);
+
+} // namespace baton::protocol
