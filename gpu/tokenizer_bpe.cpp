@@ -2,8 +2,6 @@
 #include "gpu/tokenizer_json.hpp"
 #include "gpu/tokenizer_utf8.hpp"
 
-#include <algorithm>
-
 namespace baton::gpu {
 
 namespace {

@@ -1,7 +1,5 @@
 #include "gpu/tokenizer_json.hpp"
 
-#include <algorithm>
-
 namespace baton::gpu {
 
 namespace {
@@ -122,7 +120,7 @@ bpe read_model(const json_field& model, std::uint32_t vocab_size, bpe_alphabet a
   const auto vocab = model["vocab"];
   vocabulary.reserve(vocab.members().size());
   for (const auto& entry : vocab.members().items())
-    vocabulary.emplace(entry.key(), json_field(entry.value(), "vocab").id(vocab_size));
+    vocabulary.emplace(entry.key(), vocab[entry.key()].id(vocab_size));
 
   bpe_settings settings;
   settings.alphabet = alphabet;

@@ -1,7 +1,6 @@
 // The two parts of tokenizer.json that come as a chain of steps: pre_tokenizer and decoder.
 #include "gpu/tokenizer_json.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace baton::gpu {
