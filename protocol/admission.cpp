@@ -10,8 +10,7 @@ std::string bytes_text(const form_pool& config, std::uint32_t blocks) {
 }
 
 failure over_quarantine(const state& s) {
-  if (s.config.quarantine_blocks_max == 0
-      || s.ledger.quarantined <= s.config.quarantine_blocks_max)
+  if (s.ledger.quarantined <= s.config.quarantine_blocks_max)
     return {};
   return {reason::quarantine_budget,
           s.config.group.value + ": " + bytes_text(s.config, s.ledger.quarantined)
@@ -57,10 +56,10 @@ admission_verdict admit(const state& s, const reserve_request& asked, admission_
 }
 
 admission_verdict admit(const state& s, const start_prefill& asked, admission_view view) {
+  if (asked.granted.in_place) // charged with its reservation; waiting here could block its credit
+    return {};
   if (failure why = over_quarantine(s))
     return {why, true};
-  if (asked.granted.in_place)
-    return {};
   const std::uint32_t needed = blocks_needed(s.config, asked.spec.prompt_tokens, 0);
   if (needed > s.ledger.free)
     return lacks_blocks(s, needed, reason::no_source_blocks, "computing the prompt");

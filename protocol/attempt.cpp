@@ -109,12 +109,21 @@ step_result finish(decoding s, const decode_finished& e) {
 }
 
 /// A group that is gone returns nothing more: its side is settled, the other must still drain.
-step_result lose(body data, const group_lost& e) {
+void settle_lost(body& data, const group_lost& e) {
   if (data.placed.decode_group == e.group)
     data.destination = debt::returned;
   if (data.placed.source.group == e.group)
     data.source = debt::returned;
-  return abandon(std::move(data), e.why, true);
+}
+
+/// Both sides are told: a group is lost with one of its ranks, and its leader may still listen.
+step_result lose(body data, const group_lost& e) {
+  auto result = abandon(data, e.why, true);
+  if (auto* left = std::get_if<abandoned>(&result.state)) {
+    settle_lost(left->data, e);
+    return drain(std::move(*left), std::move(result.effects));
+  }
+  return result;
 }
 
 template <class State>
@@ -128,14 +137,16 @@ step_result settle_source(State s) {
   return drain(std::move(s), {});
 }
 
-/// An answer that crossed the withdrawal.
+/// An answer that crossed the withdrawal. One from a lost group is answered, but owes nothing.
 step_result late_grant(abandoned s) {
-  s.data.destination = debt::held;
+  if (s.data.destination == debt::asked)
+    s.data.destination = debt::held;
   effects_list effects{revoke_reservation{id_of(s.data), s.why}};
   return {std::move(s), std::move(effects)};
 }
 step_result late_prefill(abandoned s) {
-  s.data.source = debt::held;
+  if (s.data.source == debt::asked)
+    s.data.source = debt::held;
   effects_list effects{cancel_source{id_of(s.data), s.why}};
   return {std::move(s), std::move(effects)};
 }
@@ -160,23 +171,27 @@ struct living {
   }
   template <class State>
   step_result operator()(State& s, const source_failed& e) const {
-    if constexpr (std::is_same_v<State, decoding>)
-      return {std::move(s), {}}; // committed: the source is no longer needed
-    else if constexpr (std::is_same_v<State, committing>)
-      return unclaim(std::move(s), e.why, true);
+    if constexpr (std::is_same_v<State, decoding> || std::is_same_v<State, committing>)
+      return {std::move(s), {}}; // received whole: the source is no longer needed
     else
       return abandon(std::move(s.data), e.why, true);
   }
   template <class State>
   step_result operator()(State& s, const group_lost& e) const {
-    if constexpr (std::is_same_v<State, decoding>) {
-      if (s.data.placed.decode_group != e.group) { // only the source is gone
-        s.data.source = debt::returned;
+    if constexpr (std::is_same_v<State, decoding> || std::is_same_v<State, committing>) {
+      if (s.data.placed.decode_group != e.group) { // at most the source is gone
+        settle_lost(s.data, e);
         return {std::move(s), {}};
       }
     }
-    const bool uses = s.data.placed.decode_group == e.group || s.data.placed.source.group == e.group;
-    return uses ? lose(std::move(s.data), e) : step_result{std::move(s), {}};
+    if (s.data.placed.decode_group != e.group && s.data.placed.source.group != e.group)
+      return {std::move(s), {}};
+    const attempt_id id = id_of(s.data);
+    auto result = lose(std::move(s.data), e);
+    if constexpr (std::is_same_v<State, committing>)
+      if (s.claimed) // the claim must not outlive the destination
+        result.effects.insert(result.effects.begin(), commit_abandoned{id});
+    return result;
   }
   /// Another process may be faster than the source's first word.
   template <class State>
@@ -206,6 +221,17 @@ struct living {
   }
 };
 
+/// Words of another node that may be repeated, in a state that has heard them.
+template <class State, class Message>
+constexpr bool said_twice
+  = (std::is_same_v<Message, reserve_granted>
+     && (std::is_same_v<State, prefilling> || std::is_same_v<State, handing_off>
+         || std::is_same_v<State, committing> || std::is_same_v<State, decoding>))
+    || (std::is_same_v<Message, transfer_completed>
+        && (std::is_same_v<State, committing> || std::is_same_v<State, decoding>))
+    || ((std::is_same_v<Message, committed> || std::is_same_v<Message, commit_refused>)
+        && std::is_same_v<State, decoding>);
+
 template <class State>
 constexpr bool is_living
   = std::is_same_v<State, placing> || std::is_same_v<State, reserving>
@@ -221,10 +247,7 @@ step_result collect(Ending s, const event& event) {
       || std::holds_alternative<reservation_quarantined>(event))
     return settle_destination(std::move(s));
   if (const auto* lost = std::get_if<group_lost>(&event)) {
-    if (s.data.placed.decode_group == lost->group)
-      s.data.destination = debt::returned;
-    if (s.data.placed.source.group == lost->group)
-      s.data.source = debt::returned;
+    settle_lost(s.data, *lost);
     return drain(std::move(s), {});
   }
   return {std::move(s), {}};
@@ -234,8 +257,7 @@ step_result collect_abandoned(abandoned s, const event& event) {
   if (std::holds_alternative<reserve_granted>(event))
     return late_grant(std::move(s));
   if (std::holds_alternative<prefill_accepted>(event))
-    return s.data.source == debt::asked ? late_prefill(std::move(s))
-                                        : step_result{std::move(s), {}};
+    return late_prefill(std::move(s));
   if (std::holds_alternative<reserve_refused>(event))
     return settle_destination(std::move(s));
   if (std::holds_alternative<prefill_refused>(event))
@@ -290,7 +312,8 @@ step_result step(state before, const event& event, instant now) {
                       && std::is_invocable_v<living, decltype(s), decltype(e)>)
           return living{now}(s, e);
         else
-          return impossible();
+          return said_twice<std::decay_t<decltype(s)>, std::decay_t<decltype(e)>> ? same()
+                                                                                : impossible();
       },
     },
     before, event);

@@ -78,8 +78,24 @@ effect refuse(const start_prefill& asked, failure why) {
   return prefill_refused{asked.attempt, std::move(why)};
 }
 
+bool waits(const state& s, const attempt_id& attempt) {
+  return std::any_of(s.queue.begin(), s.queue.end(), [&](const waiting& w) {
+    return std::visit([&](const auto& asked) { return asked.attempt == attempt; }, w.asked);
+  });
+}
+
+/// An attempt that asks twice is granted once: its answer is on the way, or it waits.
+bool has_asked(const state& s, const attempt_id& attempt, bool decodes) {
+  return waits(s, attempt)
+         || std::any_of(s.holdings.begin(), s.holdings.end(), [&](const auto& h) {
+              return h.second.attempt == attempt && h.second.decodes == decodes;
+            });
+}
+
 template <class Asked>
 void admit_or_wait(state& s, std::vector<effect>& effects, const Asked& asked, instant now) {
+  if (has_asked(s, asked.attempt, std::is_same_v<Asked, reserve_request>))
+    return;
   const admission_verdict verdict = admit(s, asked);
   if (!verdict.why) {
     effects.push_back(open(s, asked));

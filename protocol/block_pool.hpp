@@ -30,7 +30,7 @@ struct form_pool {
   std::uint32_t block_tokens = 0;
   std::uint32_t tp_degree = 0;
   std::uint32_t decode_slots = 0;          ///< 0: the group does not decode
-  std::uint32_t quarantine_blocks_max = 0; ///< past it the pool refuses (fail closed)
+  std::uint32_t quarantine_blocks_max = 0; ///< past it the pool refuses; 0: while any is there
   std::uint32_t waiting_max = 0;           ///< requests that may wait for room
 
   static constexpr const char* type = "form_pool";

@@ -142,6 +142,8 @@ step_result step(state before, const event& event, instant) {
       // A receipt needs every piece, so it cannot precede the last offer.
       [&](offering&, const receipt_arrived&) { return impossible(); },
       [&](offering&, const query_due&) { return impossible(); },
+      [&](received&, const open_feed&) { return impossible(); },
+      [&](stopped&, const open_feed&) { return impossible(); },
       [&](received&, const auto&) { return same(); },
       [&](stopped&, const auto&) { return same(); },
       [&](offering&, const open_feed&) { return impossible(); },

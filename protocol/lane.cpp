@@ -6,16 +6,21 @@ namespace baton::protocol::lane {
 
 namespace {
 
-/// True when the piece is new to the lane's coverage: a set, not a count.
-bool cover(body& data, const piece_landed& e) {
+/// I2: the device has judged the piece by the same table.
+void check(const body& data, const piece_landed& e) {
   BATON_ASSERT(e.piece < data.covered.size());
   if (e.piece < data.opened.blocks.size())
-    BATON_ASSERT(e.block == data.opened.blocks[e.piece]); // I2
-  else
-    data.resume_digest = e.resume_digest;
+    BATON_ASSERT(e.block == data.opened.blocks[e.piece]);
+}
+
+/// True when the piece is new to the lane's coverage: a set, not a count.
+bool cover(body& data, const piece_landed& e) {
+  check(data, e);
   if (data.covered[e.piece])
     return false;
   data.covered[e.piece] = true;
+  if (e.piece == data.opened.blocks.size())
+    data.resume_digest = e.resume_digest;
   BATON_ASSERT(data.missing > 0);
   --data.missing;
   return true;
@@ -45,6 +50,13 @@ step_result land(posted s, const piece_landed& e) {
   const lane_id lane = s.data.opened.lane;
   const std::uint64_t digest = s.data.resume_digest;
   return {landed{std::move(s.data)}, {send_receipt{lane}, lane_landed{lane, digest}}};
+}
+
+/// Counted before, or too late: it changes nothing.
+template <class State>
+step_result ignore(State s, const piece_landed& e) {
+  check(s.data, e);
+  return {std::move(s), {}};
 }
 
 step_result turn_away(state s, const lane_id& lane, const failure& why) {
@@ -77,11 +89,11 @@ step_result step(state before, const event& event, instant) {
       [&](posted& s, const piece_landed& e) { return land(std::move(s), e); },
       [&](posted& s, const offer_refused& e) { return turn_away(std::move(s), e.lane, e.why); },
       [&](posted& s, const stop_lane&) { return stop(std::move(s.data)); },
-      [&](landed&, const piece_landed&) { return same(); },
+      [&](landed& s, const piece_landed& e) { return ignore(std::move(s), e); },
       [&](landed&, const offer_refused&) { return same(); },
       [&](landed& s, const stop_lane&) { return stop(std::move(s.data)); },
       [&](abort_requested&, const lane_admitted&) { return same(); },
-      [&](abort_requested&, const piece_landed&) { return same(); },
+      [&](abort_requested& s, const piece_landed& e) { return ignore(std::move(s), e); },
       [&](abort_requested&, const offer_refused&) { return same(); },
       [&](abort_requested&, const stop_lane&) { return same(); },
       [&](abort_requested& s, const receives_quiesced&) { return quiesced(s.data); },

@@ -93,7 +93,11 @@ struct stepper {
     const auto it = s.groups.find(e.group);
     if (it == s.groups.end() || e.rank.value >= it->second.lives.size())
       return; // not of this cluster
-    it->second.lives[e.rank.value] = e.life;
+    auto& life = it->second.lives[e.rank.value];
+    if (life != incarnation{} && life != e.life) // restarted before its loss was noticed
+      effects.push_back(
+        group_lost{e.group, {reason::stale_incarnation, e.node.value + " has a new life"}});
+    life = e.life;
     const auto [joined, expected] = ranks_joined(s);
     if (joined == expected && !s.formed) {
       s.formed = true;

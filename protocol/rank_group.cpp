@@ -38,16 +38,22 @@ step_result enter_ready(ready s, const Asked& e) {
   return {std::move(s), std::move(effects)};
 }
 
-/// A poisoned group computes nothing: the sequence fails, and is quiesced, at once.
-template <class Asked>
-step_result turn_away(poisoned s, const Asked& e) {
-  return {std::move(s), {sequence_finished{e.sequence, finish_reason::none, s.why, 0},
-                         sequence_quiesced{e.sequence}}};
+/// A group that is not ready computes nothing: the sequence fails, and is quiesced, at once.
+template <class State, class Asked>
+step_result turn_away(State s, const Asked& e, const failure& why) {
+  effects_list effects{sequence_finished{e.sequence, finish_reason::none, why, 0},
+                       sequence_quiesced{e.sequence}};
+  return {std::move(s), std::move(effects)};
+}
+
+failure forming_still(const body& data) {
+  return {reason::peer_lost, data.formed.group.value + ": not every rank has joined"};
 }
 
 step_result complete(ready s, const step_completed& e) {
-  if (e.epoch != s.data.epoch)
-    return {std::move(s), {}}; // I10: a word from another epoch
+  BATON_ASSERT(e.rank.value < s.data.ended_steps.size());
+  if (e.epoch != s.data.epoch || e.step.value <= s.data.ended_steps[e.rank.value])
+    return {std::move(s), {}}; // I10: a word from another epoch, or said twice
   effects_list effects;
   step_ended(s.data, e.rank, e.step);
   take_results(s.data, e, effects);
@@ -79,6 +85,7 @@ body without_rank(body data, rank_id rank) {
 }
 
 step_result settle(poisoned s, rank_id rank, step_number step) {
+  BATON_ASSERT(rank.value < s.data.ended_steps.size());
   effects_list effects;
   if (s.data.ended_steps[rank.value] < step.value)
     step_ended(s.data, rank, step);
@@ -99,6 +106,12 @@ step_result step(state before, const event& event, instant) {
       [&](nascent&, const form_group& e) { return form(e); },
       [&](forming& s, const rank_joined& e) { return join(std::move(s), e); },
       [&](forming& s, const rank_lost& e) { return poison(std::move(s.data), e.why); },
+      // The router may have heard of the last rank before its leader has.
+      [&](forming& s, const submit_prefill& e) { return turn_away(s, e, forming_still(s.data)); },
+      [&](forming& s, const activate_sequence& e) {
+        return turn_away(s, e, forming_still(s.data));
+      },
+      [&](forming&, const cancel_sequence&) { return same(); },
       [&](ready& s, const submit_prefill& e) { return enter_ready(std::move(s), e); },
       [&](ready& s, const activate_sequence& e) { return enter_ready(std::move(s), e); },
       [&](ready& s, const cancel_sequence& e) -> step_result {
@@ -117,8 +130,8 @@ step_result step(state before, const event& event, instant) {
         return poison(without_rank(std::move(s.data), e.rank), e.why);
       },
       [&](ready&, const rank_joined&) { return same(); },
-      [&](poisoned& s, const submit_prefill& e) { return turn_away(std::move(s), e); },
-      [&](poisoned& s, const activate_sequence& e) { return turn_away(std::move(s), e); },
+      [&](poisoned& s, const submit_prefill& e) { return turn_away(s, e, s.why); },
+      [&](poisoned& s, const activate_sequence& e) { return turn_away(s, e, s.why); },
       [&](poisoned& s, const step_completed& e) { return settle(std::move(s), e.rank, e.step); },
       [&](poisoned& s, const step_failed& e) { return settle(std::move(s), e.rank, e.step); },
       [&](poisoned& s, const rank_lost& e) -> step_result {

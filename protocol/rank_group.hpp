@@ -22,9 +22,8 @@ namespace baton::protocol::rank_group {
 struct digesting {
   token_emitted last;
   sequence_finished finished;
-  std::uint32_t tokens = 0;        ///< positions whose KV exists
-  std::uint32_t ranks_missing = 0; ///< 0 with `asked` false: not asked yet
-  bool asked = false;
+  std::uint32_t tokens = 0; ///< positions whose KV exists
+  std::vector<bool> heard;  ///< by rank: a set, not a count; empty: not asked yet
 };
 
 struct body {

@@ -24,7 +24,7 @@ void finish(body& data, decode_job job, token_emitted last, effects_list& effect
   sequence_finished finished{sequence, last.finish, {}, job.emitted};
   if (job.asked.record_kv_digest) { // the last token's own KV was never computed
     data.digests[sequence] = {std::move(last), std::move(finished), prompt + job.emitted - 1,
-                              0, false};
+                              {}};
     return;
   }
   data.work.leaving_ones[sequence] = {last_step_of(data, sequence), leaver::decoded};
@@ -40,10 +40,9 @@ finish_reason finish_of(const decode_job& job, const slice_output& result) {
 
 void ask_digests(body& data, effects_list& effects) {
   for (auto& [sequence, digest] : data.digests) {
-    if (digest.asked || last_step_of(data, sequence) > ended_on_all(data))
+    if (!digest.heard.empty() || last_step_of(data, sequence) > ended_on_all(data))
       continue;
-    digest.asked = true;
-    digest.ranks_missing = data.formed.ranks;
+    digest.heard.assign(data.formed.ranks, false);
     effects.push_back(digest_kv{sequence, digest.tokens});
   }
 }
@@ -141,9 +140,12 @@ void take_digest(body& data, const kv_digested& e, effects_list& effects) {
   if (it == data.digests.end())
     return; // cancelled meanwhile
   auto& digest = it->second;
+  BATON_ASSERT(e.rank.value < digest.heard.size());
+  if (digest.heard[e.rank.value])
+    return; // said twice
+  digest.heard[e.rank.value] = true;
   digest.last.kv_digest ^= e.digest;
-  BATON_ASSERT(digest.ranks_missing > 0);
-  if (--digest.ranks_missing > 0)
+  if (std::find(digest.heard.begin(), digest.heard.end(), false) != digest.heard.end())
     return;
   data.work.leaving_ones[e.sequence] = {last_step_of(data, e.sequence), leaver::decoded};
   effects.push_back(std::move(digest.last));

@@ -85,13 +85,19 @@ step_result refuse_claim(State s, const claim_commit& e, const char* why) {
   return {std::move(s), {commit_claimed{e.attempt, {reason::stale_attempt, why}}}};
 }
 
+failure missing_frame(const body& data, const token_emitted& e) {
+  return {reason::peer_lost, "frame " + std::to_string(e.index) + " came where frame "
+                               + std::to_string(data.next_frame) + " was due"};
+}
+
 /// I8: only frames of the committed attempt, each once, in order.
 step_result forward(body data, const token_emitted& e, bool was_streaming) {
   const bool owner = data.committed != 0 && e.attempt == current(data);
   if (!owner || e.index < data.next_frame)
     return was_streaming ? step_result{streaming{std::move(data)}, {}}
                          : step_result{open{std::move(data)}, {}};
-  BATON_ASSERT(e.index == data.next_frame);
+  if (e.index > data.next_frame) // a frame was lost: the client must not see the gap
+    return end(std::move(data), outcome_kind::failed, missing_frame(data, e), true);
   ++data.next_frame;
   effects_list effects{
     frame_forwarded{data.opened.spec.external, e.attempt, e.index, e.token, e.logits, e.kv_digest}};

@@ -29,6 +29,11 @@ step_result lost_lane(State s, const lane_lost& e) {
   return revoke(std::move(s.data), e.why, true);
 }
 
+step_result failed_lane(body data, const lane_failed& e) {
+  BATON_ASSERT(data.lanes.count(e.lane) == 1);
+  return revoke(std::move(data), e.why, true);
+}
+
 template <class State>
 step_result refuse(State s, const commit& e) {
   const failure why{reason::stale_attempt, "the reservation is not complete and not yet committed"};
@@ -67,6 +72,23 @@ step_result lane_gone(body data, const lane_id& lane, bool retiring_now) {
   return reclaim_or_wait(std::move(data), {}, retiring_now);
 }
 
+/// Out of the quarantine only when all evidence is in, whatever came first; the attempt is told of
+/// it once, on the way in.
+step_result leave_quarantine(quarantined s) {
+  auto next = reclaim_or_wait(s.data, {}, true);
+  if (std::holds_alternative<reclaiming>(next.state))
+    return next;
+  return {std::move(s), {}};
+}
+
+/// Words that another node may repeat, in a state that has heard them.
+template <class State, class Message>
+constexpr bool said_twice
+  = std::is_same_v<Message, manifest_offered>
+    || (std::is_same_v<Message, lane_opened> && !std::is_same_v<State, reserved>)
+    || (std::is_same_v<Message, lane_landed>
+        && (std::is_same_v<State, complete> || std::is_same_v<State, live>));
+
 step_result end(const body& data) {
   const reservation_id id = grant_of(data).reservation;
   return {reclaimed{id}, {reservation_reclaimed{attempt_of(data), id}, end_actor{}}};
@@ -86,7 +108,7 @@ step_result step(state before, const event& event, instant now) {
       // reserved
       [&](reserved& s, const manifest_offered& e) { return check_offer(std::move(s), e, now); },
       [&](reserved& s, const lane_opened& e) { return lane_is_open(std::move(s), e); },
-      [&](reserved& s, const lane_failed& e) { return revoke(std::move(s.data), e.why, true); },
+      [&](reserved& s, const lane_failed& e) { return failed_lane(std::move(s.data), e); },
       [&](reserved& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
       [&](reserved& s, const revoke_reservation& e) {
         return revoke(std::move(s.data), e.why, false);
@@ -95,7 +117,7 @@ step_result step(state before, const event& event, instant now) {
       [&](reserved& s, const commit& e) { return refuse(std::move(s), e); },
       // receiving
       [&](receiving& s, const lane_landed& e) { return lane_has_landed(std::move(s), e); },
-      [&](receiving& s, const lane_failed& e) { return revoke(std::move(s.data), e.why, true); },
+      [&](receiving& s, const lane_failed& e) { return failed_lane(std::move(s.data), e); },
       [&](receiving& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
       [&](receiving& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
       [&](receiving& s, const revoke_reservation& e) {
@@ -137,19 +159,15 @@ step_result step(state before, const event& event, instant now) {
       },
       [&](draining& s, const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, false); },
       // quarantined: evidence is still accepted, silence never is
-      [&](quarantined& s, const sequence_quiesced&) -> step_result {
+      [&](quarantined& s, const sequence_quiesced&) {
         s.data.reading = readers::quiesced;
-        return {std::move(s), {}};
+        return leave_quarantine(std::move(s));
       },
-      [&](quarantined& s, const lane_stopped& e) -> step_result {
+      [&](quarantined& s, const lane_stopped& e) {
         mark_stopped(s.data, e.lane);
-        auto next = reclaim_or_wait(std::move(s.data), {}, false);
-        if (auto* still = std::get_if<quarantined>(&next.state))
-          return {std::move(*still), {}}; // told once
-        return next;
+        return leave_quarantine(std::move(s));
       },
       [&](reclaiming& s, const blocks_reclaimed&) { return end(s.data); },
-      [&](reclaimed&, const auto&) { return same(); },
       [&](nascent&, const auto&) { return impossible(); },
       // After the decision to end, what the living still say changes nothing (I9).
       [&](auto& s, const auto& e) -> step_result {
@@ -158,11 +176,16 @@ step_result step(state before, const event& event, instant now) {
         constexpr bool ending
           = std::is_same_v<ended, retiring> || std::is_same_v<ended, draining>
             || std::is_same_v<ended, quarantined> || std::is_same_v<ended, reclaiming>;
-        constexpr bool refusable = std::is_same_v<message, commit>;
-        if constexpr (ending && refusable)
+        constexpr bool over = std::is_same_v<ended, reclaimed>;
+        // The pool gives nothing back unasked, and nothing begins twice.
+        constexpr bool never = std::is_same_v<message, begin_reservation>
+                               || (std::is_same_v<message, blocks_reclaimed> && !over);
+        if constexpr (ending && std::is_same_v<message, commit>)
           return refuse(std::move(s), e);
+        else if constexpr (over || ending)
+          return never ? impossible() : same();
         else
-          return ending || std::is_same_v<message, manifest_offered> ? same() : impossible();
+          return said_twice<ended, message> ? same() : impossible();
       },
     },
     before, event);

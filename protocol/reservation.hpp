@@ -18,6 +18,7 @@
 #include "protocol/messages_transfer.hpp"
 
 #include <map>
+#include <optional>
 #include <variant>
 
 namespace baton::protocol {
@@ -91,7 +92,7 @@ struct body {
   begin_reservation begun;
   instant lease_end;
   std::map<lane_id, lane_entry> lanes;
-  std::uint64_t resume_digest = 0; ///< 0: no lane has told yet
+  std::optional<std::uint64_t> resume_digest; ///< none: no lane has told yet
   readers reading = readers::none;
 };
 

@@ -117,7 +117,7 @@ step_result lane_has_landed(receiving s, const lane_landed& e) {
     return {std::move(s), {}};
   it->second.landed = true;
   it->second.status = lane_status::landed;
-  if (s.data.resume_digest != 0 && s.data.resume_digest != e.resume_digest)
+  if (s.data.resume_digest && *s.data.resume_digest != e.resume_digest)
     return revoke(std::move(s.data),
                   {reason::corrupt, "ranks handed over different final hidden states"}, true);
   s.data.resume_digest = e.resume_digest;

@@ -22,6 +22,13 @@ std::vector<block_id> blocks_to_compute(const body& data) {
   return ids;
 }
 
+void submit(body& data, effects_list& effects) {
+  const auto& opened = data.begun.opened;
+  data.compute = kernels::running;
+  effects.push_back(submit_prefill{opened.sequence, opened.asked.attempt, opened.asked.prompt,
+                                   blocks_to_compute(data), granted(data).in_place});
+}
+
 step_result begin(const begin_hold& e) {
   body data;
   data.begun = e;
@@ -32,9 +39,9 @@ step_result begin(const begin_hold& e) {
   effects_list effects{
     prefill_accepted{asked.attempt},
     manifest_offered{std::move(offer)},
-    submit_prefill{e.opened.sequence, asked.attempt, asked.prompt, blocks_to_compute(data),
-                   asked.granted.in_place},
   };
+  if (!asked.granted.in_place) // in place, a byte would move before the manifest is accepted
+    submit(data, effects);
   return {computing{std::move(data)}, std::move(effects)};
 }
 
@@ -57,14 +64,19 @@ open_feed feed_of(const body& data, const lane_plan& plan) {
 }
 
 void open_feeds(body& data, const transfer_opened& e, effects_list& effects) {
-  if (granted(data).in_place)
-    return; // the mover is the group itself
+  if (!data.feeds.empty())
+    return; // said twice
   for (const auto& plan : e.lanes) {
     open_feed feed = feed_of(data, plan);
     const bool added = data.feeds.emplace(feed.lane, feed_status::open).second;
     BATON_ASSERT(added); // lanes are keyed by both ranks
     effects.push_back(std::move(feed));
   }
+}
+
+/// No kernel writes or reads the blocks.
+bool kernels_quiet(const body& data) {
+  return data.compute == kernels::idle || data.compute == kernels::quiesced;
 }
 
 bool readers_gone(const body& data) {
@@ -80,25 +92,27 @@ bool all_received(const body& data) {
 
 /// I14: only here are the blocks given back.
 step_result release(body data, effects_list effects) {
-  BATON_ASSERT(readers_gone(data) && data.compute == kernels::quiesced);
+  BATON_ASSERT(readers_gone(data) && kernels_quiet(data));
   if (granted(data).in_place)
     effects.push_back(lane_stopped{in_place_lane(granted(data).reservation)});
-  effects.push_back(end_sequence{data.begun.opened.sequence});
+  if (data.compute == kernels::quiesced)
+    effects.push_back(end_sequence{data.begun.opened.sequence});
   effects.push_back(quarantine_blocks{data.begun.opened.hold});
   effects.push_back(reclaim_blocks{data.begun.opened.hold});
   return {releasing{std::move(data)}, std::move(effects)};
 }
 
 step_result drain_if_ready(body data, effects_list effects) {
-  if (readers_gone(data) && data.compute == kernels::quiesced)
+  if (readers_gone(data) && kernels_quiet(data))
     return release(std::move(data), std::move(effects));
   return {draining{std::move(data)}, std::move(effects)};
 }
 
-step_result drain(body data) {
-  effects_list effects;
-  if (data.compute == kernels::running)
+step_result drain(body data, effects_list effects) {
+  if (data.compute == kernels::running) {
+    data.compute = kernels::ending;
     effects.push_back(cancel_sequence{data.begun.opened.sequence});
+  }
   for (const auto& [lane, status] : data.feeds)
     if (status == feed_status::open)
       effects.push_back(withdraw_feed{lane});
@@ -107,7 +121,7 @@ step_result drain(body data) {
 
 /// After prefill_computed: received once every feed has its receipt.
 step_result settle(body data, effects_list effects) {
-  if (!all_received(data) || data.compute == kernels::running)
+  if (!all_received(data) || !kernels_quiet(data))
     return {offered{std::move(data)}, std::move(effects)};
   if (data.begun.retention_ms > 0) {
     effects.push_back(arm_timer{data.begun.retention_ms});
@@ -117,6 +131,7 @@ step_result settle(body data, effects_list effects) {
 }
 
 step_result computed(body data) {
+  BATON_ASSERT(data.compute == kernels::running);
   effects_list effects{prefill_finished{attempt(data)}};
   if (granted(data).in_place)
     effects.push_back(lane_landed{in_place_lane(granted(data).reservation), 0});
@@ -137,32 +152,33 @@ effects_list report_failure(body& data, const failure& why) {
   return {source_failed{attempt(data), why}};
 }
 
-/// A reader that stopped early, or a rejected offer: the attempt decides what follows.
-template <class State>
-step_result reader_ended(State s, const feed_stopped& e) {
-  mark(s.data, e.lane, feed_status::stopped);
-  auto effects = report_failure(s.data, e.why);
-  return {std::move(s), std::move(effects)};
+/// A destination that stops one lane stops them all. Only its reservation knows whether it has all
+/// it needs (the receipt may be lost) and it tells the attempt itself.
+step_result reader_ended(body data, const feed_stopped& e) {
+  mark(data, e.lane, feed_status::stopped);
+  return drain(std::move(data), {});
 }
+
+/// A rejected offer: the attempt decides what follows.
 template <class State>
 step_result rejected(State s, const feed_rejected& e) {
   auto effects = report_failure(s.data, e.why);
   return {std::move(s), std::move(effects)};
 }
-template <class State>
-step_result compute_failed(State s, const sequence_finished& e) {
-  auto effects = report_failure(s.data, e.why);
-  return {std::move(s), std::move(effects)};
+step_result compute_failed(body data, const sequence_finished& e) {
+  BATON_ASSERT(data.compute == kernels::running);
+  data.compute = kernels::ending;
+  auto effects = report_failure(data, e.why);
+  return drain(std::move(data), std::move(effects));
 }
-template <class State>
-step_result quiesced(State s) {
-  s.data.compute = kernels::quiesced;
-  return {std::move(s), {}};
-}
+
 template <class State>
 step_result opened(State s, const transfer_opened& e) {
   effects_list effects;
-  open_feeds(s.data, e, effects);
+  if (!granted(s.data).in_place)
+    open_feeds(s.data, e, effects);
+  else if (s.data.compute == kernels::idle)
+    submit(s.data, effects);
   return {std::move(s), std::move(effects)};
 }
 
@@ -184,12 +200,13 @@ step_result step(state before, const event& event, instant) {
       // computing
       [&](computing& s, const transfer_opened& e) { return opened(std::move(s), e); },
       [&](computing& s, const prefill_computed&) { return computed(std::move(s.data)); },
-      [&](computing& s, const sequence_finished& e) { return compute_failed(std::move(s), e); },
-      [&](computing& s, const sequence_quiesced&) { return quiesced(std::move(s)); },
-      [&](computing& s, const feed_stopped& e) { return reader_ended(std::move(s), e); },
+      [&](computing& s, const sequence_finished& e) {
+        return compute_failed(std::move(s.data), e);
+      },
+      [&](computing& s, const feed_stopped& e) { return reader_ended(std::move(s.data), e); },
       [&](computing& s, const feed_rejected& e) { return rejected(std::move(s), e); },
-      [&](computing& s, const stop_lane&) { return drain(std::move(s.data)); },
-      [&](computing& s, const cancel_source&) { return drain(std::move(s.data)); },
+      [&](computing& s, const stop_lane&) { return drain(std::move(s.data), {}); },
+      [&](computing& s, const cancel_source&) { return drain(std::move(s.data), {}); },
       // A receipt may overtake the slowest rank's last completion.
       [&](computing& s, const feed_received& e) -> step_result {
         mark(s.data, e.lane, feed_status::received);
@@ -205,13 +222,17 @@ step_result step(state before, const event& event, instant) {
         mark(s.data, e.lane, feed_status::received);
         return settle(std::move(s.data), {});
       },
-      [&](offered& s, const feed_stopped& e) { return reader_ended(std::move(s), e); },
+      [&](offered& s, const feed_stopped& e) { return reader_ended(std::move(s.data), e); },
       [&](offered& s, const feed_rejected& e) { return rejected(std::move(s), e); },
-      [&](offered& s, const stop_lane&) { return drain(std::move(s.data)); },
-      [&](offered& s, const cancel_source&) { return drain(std::move(s.data)); },
-      // retained
+      [&](offered& s, const stop_lane&) { return drain(std::move(s.data), {}); },
+      [&](offered& s, const cancel_source&) { return drain(std::move(s.data), {}); },
+      // retained: every feed has ended, what they say twice adds nothing
       [&](retained& s, const retention_expired&) { return release(std::move(s.data), {}); },
       [&](retained& s, const cancel_source&) { return release(std::move(s.data), {}); },
+      [&](retained&, const transfer_opened&) { return same(); },
+      [&](retained&, const feed_received&) { return same(); },
+      [&](retained&, const feed_stopped&) { return same(); },
+      [&](retained&, const feed_rejected&) { return same(); },
       // draining
       [&](draining& s, const sequence_quiesced&) {
         s.data.compute = kernels::quiesced;
@@ -237,8 +258,11 @@ step_result step(state before, const event& event, instant) {
       [&](releasing&, const cancel_source&) { return same(); },
       [&](releasing&, const stop_lane&) { return same(); },
       [&](releasing&, const sequence_finished&) { return same(); },
+      [&](releasing&, const feed_received&) { return same(); },
+      [&](releasing&, const feed_stopped&) { return same(); },
       [&](releasing&, const feed_rejected&) { return same(); },
       [&](releasing&, const retention_expired&) { return same(); },
+      [&](released&, const begin_hold&) { return impossible(); },
       [&](released&, const auto&) { return same(); },
       [&](auto&, const auto&) { return impossible(); },
     },

@@ -9,7 +9,9 @@
 // Receipt at the destination, not decode admission, lets go of the source. I14: blocks are returned
 // only when every feed that was opened has ended by its reader's word and the group's kernels have
 // quiesced. In place (one mixed group) the hold has no blocks of its own: it is the lane's mover,
-// and its quiescence is the lane's stop evidence.
+// computes only once the reservation has opened the lane, and its quiescence is the lane's stop
+// evidence. A reader that stops, or a computation that fails, ends the hold without being asked: the
+// attempt may be gone.
 #pragma once
 
 #include "protocol/block_pool.hpp"
@@ -50,12 +52,12 @@ struct begin_hold {
 namespace source_hold {
 
 enum class feed_status : std::uint8_t { open, received, stopped };
-enum class kernels : std::uint8_t { running, quiesced };
+enum class kernels : std::uint8_t { idle, running, ending, quiesced };
 
 struct body {
   begin_hold begun;
   std::map<lane_id, feed_status> feeds;
-  kernels compute = kernels::running;
+  kernels compute = kernels::idle;
   bool failed = false; ///< the attempt has been told
 };
 

@@ -24,16 +24,16 @@ using state = source_hold::state;
 const hand_off_shape mixed{2, 2, true, 0};
 const failure some_reason{reason::cancelled, "the client left"};
 
-reservation_id reservation() { return sample_granted().granted.reservation; }
-lane_id first_lane() { return {reservation(), {0}, {0}}; }
-lane_id last_lane() { return {reservation(), {1}, {1}}; }
+reservation_id granted_id() { return sample_granted().granted.reservation; }
+lane_id first_lane() { return {granted_id(), {0}, {0}}; }
+lane_id last_lane() { return {granted_id(), {1}, {1}}; }
 
 transfer_opened opened() {
-  return {reservation(), plan_lanes(4, 2, 2).value()};
+  return {granted_id(), plan_lanes(4, 2, 2).value()};
 }
 
 transfer_opened opened_in_place() {
-  return {reservation(), {{{0}, {0}, {0, 4}}}};
+  return {granted_id(), {{{0}, {0}, {0, 4}}}};
 }
 
 state after(state s, const std::vector<source_hold::event>& events) {
@@ -80,7 +80,7 @@ std::vector<labelled<source_hold::event>> every_event() {
     {"feed_received", feed_received{last_lane()}},
     {"feed_stopped", feed_stopped{last_lane(), some_reason}},
     {"feed_rejected", feed_rejected{last_lane(), some_reason}},
-    {"stop_lane", stop_lane{source_hold::in_place_lane(reservation())}},
+    {"stop_lane", stop_lane{source_hold::in_place_lane(granted_id())}},
     {"cancel_source", cancelled},
     {"retention_expired", retention_expired{}},
     {"blocks_reclaimed", blocks_reclaimed{sample_hold().hold}},
@@ -369,7 +369,7 @@ TEST_CASE("a mixed outcome of the feeds still releases the source") {
 }
 
 TEST_CASE("a feed that the hold never opened is a broken invariant") {
-  const lane_id unknown{reservation(), {0}, {1}};
+  const lane_id unknown{granted_id(), {0}, {1}};
   CHECK(cell<machine>(offered(), feed_received{unknown}) == "aborts");
   CHECK(cell<machine>(draining(), feed_stopped{unknown, {}}) == "aborts");
 }
