@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/client_run.hpp"
+#include "protocol/json_codec.hpp"
 
 #include <optional>
 #include <string>
