@@ -1,4 +1,4 @@
-// The rules of a transfer endpoint, over any carrier: who may send what, what may land, who is told.
+// The rules of a transfer endpoint, over any carrier: who may send, what may land, who is told.
 // One thread owns everything here; members of `endpoint` only queue a command and wake it.
 //
 //   caller ─▶ command_queue ─▶ engine thread ─▶ carrier (mailbox | UCX)

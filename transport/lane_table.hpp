@@ -86,8 +86,8 @@ public:
 
   /// The part will not come: it may be offered again.
   void forget_part(const part_key& key);
-  /// The part's bytes are in place. Returns piece_landed when it was the piece's last, offer_refused
-  /// (corrupt) when the piece's digest is wrong, nothing while parts are missing.
+  /// The part's bytes are in place. Returns piece_landed when it was the piece's last,
+  /// offer_refused (corrupt) when the piece's digest is wrong, nothing while parts are missing.
   std::optional<std::variant<piece_landed, offer_refused>> land_part(const part_key& key);
 
   enum class lane_state : std::uint8_t { unknown, open, stopping, received, stopped };

@@ -35,7 +35,8 @@ struct const_piece_cursor {
   std::uint64_t position = 0;
 };
 
-/// Copies `count` bytes. Both layouts must have been checked and hold that many from their position.
+/// Copies `count` bytes. Both layouts must have been checked and hold that many bytes behind their
+/// positions.
 void copy_piece(piece_cursor to, const_piece_cursor from, std::uint64_t count);
 
 } // namespace baton::transport

@@ -13,14 +13,10 @@ using protocol::reason;
 
 namespace {
 
-struct frame_mail {
+struct mail {
   std::vector<std::byte> frame;
+  std::vector<std::byte> bytes; ///< of a part; empty with a small frame
 };
-struct part_mail {
-  std::vector<std::byte> frame;
-  std::vector<std::byte> bytes;
-};
-using mail = std::variant<frame_mail, part_mail>;
 
 } // namespace
 
@@ -34,13 +30,14 @@ public:
     inbox_.push_back(std::move(m));
     arrived_.notify_one();
   }
-  std::optional<mail> take() {
+  /// False when the inbox is empty.
+  bool take(mail& into) {
     const std::lock_guard<std::mutex> lock(inbox_mutex_);
     if (inbox_.empty())
-      return std::nullopt;
-    mail m = std::move(inbox_.front());
+      return false;
+    into = std::move(inbox_.front());
     inbox_.pop_front();
-    return m;
+    return true;
   }
   void wake() {
     const std::lock_guard<std::mutex> lock(inbox_mutex_);
@@ -135,11 +132,11 @@ public:
   }
 
   void send(channel_id channel, std::vector<std::byte> frame) override {
-    deliver(channel, frame_mail{std::move(frame)});
+    deliver(channel, {std::move(frame), {}});
   }
   posting send_part(channel_id channel, std::vector<std::byte> frame, const std::byte* bytes,
                     std::uint64_t count, bool, std::uint64_t) override {
-    const bool sent = deliver(channel, part_mail{std::move(frame), {bytes, bytes + count}});
+    const bool sent = deliver(channel, {std::move(frame), {bytes, bytes + count}});
     return sent ? posting::done : posting::failed;
   }
   // Bytes never wait at a loopback source: parts arrive with them, pieces are announced.
@@ -149,16 +146,14 @@ public:
   void drop(void*) override {}
 
   bool progress() override {
-    auto next = self_->take();
-    if (!next)
+    mail next;
+    if (!self_->take(next))
       return false;
-    if (const auto* frame = std::get_if<frame_mail>(&*next)) {
-      listener_->frame_arrived(frame->frame.data(), frame->frame.size());
-    } else {
-      const part_mail& part = std::get<part_mail>(*next);
-      listener_->part_arrived(part.frame.data(), part.frame.size(),
-                              {eager_bytes{part.bytes.data()}, part.bytes.size()});
-    }
+    if (next.bytes.empty())
+      listener_->frame_arrived(next.frame.data(), next.frame.size());
+    else
+      listener_->part_arrived(next.frame.data(), next.frame.size(),
+                              {eager_bytes{next.bytes.data()}, next.bytes.size()});
     return true;
   }
   void sleep(int timeout_ms) override { self_->sleep(timeout_ms); }

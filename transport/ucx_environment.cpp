@@ -49,7 +49,8 @@ failure check_ucx_environment() {
   for (const std::string& line : ucx_environment()) {
     const bool narrowed = starts_with(line, transports) && has(transports + "tcp");
     if (!has(line) && !narrowed)
-      return {reason::bad_input, "environment: " + line + ": must be set before the process starts"};
+      return {reason::bad_input,
+              "environment: " + line + ": must be set before the process starts"};
   }
   for (const std::string& line : started_with)
     if (starts_with(line, "UCX_RNDV_SCHEME=put"))

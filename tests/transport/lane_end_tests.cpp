@@ -137,8 +137,9 @@ TEST_CASE_TEMPLATE("a channel opens only to the life and path that its descripto
   expect(nodes.destination->life, descriptor, reason::duplicate);
   descriptor.back() ^= std::byte{1};
   expect(third->life, descriptor, reason::bad_input);
-  const std::unique_ptr<node> stranger = make_node(P::path == path_kind::loopback ? path_kind::pull : path_kind::loopback,
-                            place, "X", {});
+  const path_kind other_path
+    = P::path == path_kind::loopback ? path_kind::pull : path_kind::loopback;
+  const std::unique_ptr<node> stranger = make_node(other_path, place, "X", {});
   expect(stranger->life, stranger->device->descriptor(), reason::unsupported);
   introduce(*nodes.source, *third);
 }

@@ -1,4 +1,4 @@
-// What a second process of the test program plays: a source or a destination that the test may kill.
+// What a second process of the test program plays: a source or a destination that may be killed.
 //
 //   test                         child (role=<source|destination>:<path>)
 //   spawn ──────────────────────▶ life, descriptor back
