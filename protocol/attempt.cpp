@@ -82,6 +82,7 @@ step_result claim(body data) {
 }
 
 step_result claimed(committing s, const commit_claimed& e) {
+  BATON_ASSERT(!s.claimed); // one answer to one claim
   if (e.refusal)
     return abandon(std::move(s.data), e.refusal, true);
   s.claimed = true;
@@ -232,6 +233,12 @@ constexpr bool said_twice
     || ((std::is_same_v<Message, committed> || std::is_same_v<Message, commit_refused>)
         && std::is_same_v<State, decoding>);
 
+/// Nobody but the router speaks to an attempt that holds nothing.
+template <class State, class Message>
+constexpr bool may_hear
+  = std::is_same_v<Message, cancel_attempt> || std::is_same_v<Message, group_lost>
+    || !(std::is_same_v<State, placing> || std::is_same_v<State, reserving>);
+
 template <class State>
 constexpr bool is_living
   = std::is_same_v<State, placing> || std::is_same_v<State, reserving>
@@ -258,9 +265,9 @@ step_result collect_abandoned(abandoned s, const event& event) {
     return late_grant(std::move(s));
   if (std::holds_alternative<prefill_accepted>(event))
     return late_prefill(std::move(s));
-  if (std::holds_alternative<reserve_refused>(event))
+  if (std::holds_alternative<reserve_refused>(event) && s.data.destination == debt::asked)
     return settle_destination(std::move(s));
-  if (std::holds_alternative<prefill_refused>(event))
+  if (std::holds_alternative<prefill_refused>(event) && s.data.source == debt::asked)
     return settle_source(std::move(s));
   return collect(std::move(s), event);
 }
@@ -273,6 +280,8 @@ step_result step(state before, const event& event, instant now) {
     BATON_ASSERT(!"this event cannot happen in this state of an attempt");
     return same();
   };
+  if (!std::holds_alternative<nascent>(before) && std::holds_alternative<start_attempt>(event))
+    return impossible();
   if (auto* ending = std::get_if<abandoned>(&before))
     return collect_abandoned(std::move(*ending), event);
   if (auto* ending = std::get_if<done>(&before))
@@ -300,20 +309,25 @@ step_result step(state before, const event& event, instant now) {
       [&](handing_off& s, const transfer_completed&) { return claim(std::move(s.data)); },
       [&](committing& s, const commit_claimed& e) { return claimed(std::move(s), e); },
       [&](committing& s, const committed&) -> step_result {
+        BATON_ASSERT(s.claimed); // I5
         effects_list effects{phase(s.data, attempt_phase::decoding)};
         return {decoding{std::move(s.data)}, std::move(effects)};
       },
-      [&](committing& s, const commit_refused& e) { return unclaim(std::move(s), e.why, true); },
+      [&](committing& s, const commit_refused& e) {
+        BATON_ASSERT(s.claimed);
+        return unclaim(std::move(s), e.why, true);
+      },
       [&](decoding& s, const decode_finished& e) { return finish(std::move(s), e); },
       [&](drained&, const auto&) { return same(); },
       [&](nascent&, const auto&) { return impossible(); },
       [&](auto& s, const auto& e) -> step_result {
-        if constexpr (is_living<std::decay_t<decltype(s)>>
+        using here = std::decay_t<decltype(s)>;
+        using message = std::decay_t<decltype(e)>;
+        if constexpr (is_living<here> && may_hear<here, message>
                       && std::is_invocable_v<living, decltype(s), decltype(e)>)
           return living{now}(s, e);
         else
-          return said_twice<std::decay_t<decltype(s)>, std::decay_t<decltype(e)>> ? same()
-                                                                                : impossible();
+          return said_twice<here, message> ? same() : impossible();
       },
     },
     before, event);

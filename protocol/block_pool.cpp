@@ -30,8 +30,8 @@ std::vector<block_ref> lease_blocks(state& s, std::uint32_t n, std::uint64_t num
   return refs;
 }
 
-reservation_id begin_holding(state& s, const attempt_id& attempt, const std::vector<block_ref>& refs,
-                             bool decodes) {
+reservation_id begin_holding(state& s, const attempt_id& attempt,
+                             const std::vector<block_ref>& refs, bool decodes) {
   const reservation_id id{s.config.owner, s.next_number++};
   holding h{attempt, {}, holding_phase::leased, decodes};
   h.blocks.reserve(refs.size());
@@ -128,6 +128,12 @@ void admit_waiting(state& s, std::vector<effect>& effects) {
   }
 }
 
+/// Holdings are this life's own: another incarnation's id is a broken invariant (I10).
+auto find_holding(state& s, const reservation_id& id) {
+  BATON_ASSERT(id.owner == s.config.owner);
+  return s.holdings.find(id.number);
+}
+
 void move_to(state& s, holding& h, holding_phase next) {
   auto& from = h.phase == holding_phase::leased ? s.ledger.leased : s.ledger.live;
   auto& to = next == holding_phase::live ? s.ledger.live : s.ledger.quarantined;
@@ -168,7 +174,7 @@ struct stepper {
   }
 
   void operator()(const mark_live& e) {
-    const auto it = s.holdings.find(e.reservation.number);
+    const auto it = find_holding(s, e.reservation);
     BATON_ASSERT(it != s.holdings.end() && it->second.phase == holding_phase::leased);
     for (const block_id id : it->second.blocks) {
       auto* was = std::get_if<block_leased>(&s.blocks[id.value]);
@@ -179,7 +185,7 @@ struct stepper {
   }
 
   void operator()(const quarantine_blocks& e) {
-    const auto it = s.holdings.find(e.reservation.number);
+    const auto it = find_holding(s, e.reservation);
     if (it == s.holdings.end() || it->second.phase == holding_phase::quarantined)
       return;
     for (const block_id id : it->second.blocks) {
@@ -193,7 +199,7 @@ struct stepper {
   }
 
   void operator()(const reclaim_blocks& e) {
-    const auto it = s.holdings.find(e.reservation.number);
+    const auto it = find_holding(s, e.reservation);
     if (it == s.holdings.end()) { // a second reclaim is harmless
       effects.push_back(blocks_reclaimed{e.reservation});
       return;
@@ -232,6 +238,7 @@ struct stepper {
 } // namespace
 
 step_result step(state before, const event& event, instant now) {
+  BATON_ASSERT(!before.blocks.empty() || std::holds_alternative<form_pool>(event));
   step_result result{std::move(before), {}};
   std::visit(stepper{result.state, result.effects, now}, event);
   const auto& l = result.state.ledger;

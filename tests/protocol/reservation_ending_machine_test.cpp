@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+using namespace baton::tests;
 using namespace baton::tests::reservation_states;
 
 TEST_CASE("a retiring reservation takes evidence and nothing else") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+using namespace baton::tests;
 using namespace baton::tests::reservation_states;
 
 TEST_CASE("nothing but its grant may reach a reservation before it has begun") {

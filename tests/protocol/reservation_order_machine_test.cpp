@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+using namespace baton::tests;
 using namespace baton::tests::reservation_states;
 
 TEST_CASE("evidence out of order still empties the quarantine") {
