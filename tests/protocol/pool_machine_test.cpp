@@ -78,13 +78,104 @@ const failure& refusal(const pool::step_result& result) {
 
 } // namespace
 
-// T nascent: a pool begins with its blocks and nothing else
-// T ready: a free pool grants, and gives nothing back that it never gave
-// T leased: leased blocks become live or quarantined, never free
-// T live: live blocks are quarantined before they are free
-// T quarantined: quarantined blocks are freed once
-// T reclaimed: a second reclaim answers again and changes nothing
-// T waiting: a newcomer does not overtake those who wait
+TEST_CASE("a pool begins with its blocks and nothing else") {
+  table(nascent(), R"(
+    form_pool -> ready
+    reserve_request -> aborts
+    reserve_request, asked before -> aborts
+    start_prefill -> aborts
+    withdraw_attempt -> aborts
+    mark_live -> aborts
+    quarantine_blocks -> aborts
+    reclaim_blocks -> aborts
+    wait_expired -> aborts
+  )");
+}
+
+TEST_CASE("a free pool grants, and gives nothing back that it never gave") {
+  table(ready(), R"(
+    form_pool -> aborts
+    reserve_request -> ready: open_reservation
+    reserve_request, asked before -> ready: open_reservation
+    start_prefill -> ready: open_hold
+    withdraw_attempt -> same
+    mark_live -> aborts
+    quarantine_blocks -> same
+    reclaim_blocks -> ready: blocks_reclaimed
+    wait_expired -> same
+  )");
+}
+
+TEST_CASE("leased blocks become live or quarantined, never free") {
+  table(leased(), R"(
+    form_pool -> aborts
+    reserve_request -> ready: open_reservation
+    reserve_request, asked before -> same
+    start_prefill -> ready: open_hold
+    withdraw_attempt -> same
+    mark_live -> same
+    quarantine_blocks -> same
+    reclaim_blocks -> aborts
+    wait_expired -> same
+  )");
+}
+
+TEST_CASE("live blocks are quarantined before they are free") {
+  table(live(), R"(
+    form_pool -> aborts
+    reserve_request -> ready: open_reservation
+    reserve_request, asked before -> same
+    start_prefill -> ready: open_hold
+    withdraw_attempt -> same
+    mark_live -> aborts
+    quarantine_blocks -> same
+    reclaim_blocks -> aborts
+    wait_expired -> same
+  )");
+}
+
+TEST_CASE("quarantined blocks are freed once") {
+  table(quarantined(), R"(
+    form_pool -> aborts
+    reserve_request -> ready: open_reservation
+    reserve_request, asked before -> same
+    start_prefill -> ready: open_hold
+    withdraw_attempt -> same
+    mark_live -> aborts
+    quarantine_blocks -> same
+    reclaim_blocks -> ready: blocks_reclaimed
+    wait_expired -> same
+  )");
+}
+
+TEST_CASE("a second reclaim answers again and changes nothing") {
+  table(reclaimed(), R"(
+    form_pool -> aborts
+    reserve_request -> ready: open_reservation
+    reserve_request, asked before -> ready: open_reservation
+    start_prefill -> ready: open_hold
+    withdraw_attempt -> same
+    mark_live -> aborts
+    quarantine_blocks -> same
+    reclaim_blocks -> ready: blocks_reclaimed
+    wait_expired -> same
+  )");
+}
+
+TEST_CASE("a newcomer does not overtake those who wait") {
+  table(waiting(), R"(
+    form_pool -> aborts
+    reserve_request -> ready: reserve_refused
+    reserve_request, asked before -> same
+    start_prefill -> ready: prefill_refused
+    withdraw_attempt -> ready: reserve_refused
+    mark_live -> same
+    quarantine_blocks -> same
+    reclaim_blocks -> aborts
+    wait_expired -> same
+  )");
+}
+
 TEST_CASE("a reused block has a higher generation") {
   const auto again = machine::step(reclaimed(), ask(2));
   for (const block_ref& ref : std::get<open_reservation>(again.effects.at(0)).granted.blocks)
