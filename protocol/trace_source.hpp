@@ -11,8 +11,9 @@
 
 namespace baton::protocol {
 
-/// How a section ends. `cut`: without its end line, so its last records may be missing.
-enum class section_end : std::uint8_t { closed, cut };
+/// How a section ends. `cut`: without its end line, so its last records may be missing. `flushed`:
+/// its node still runs and has written everything, as whoever reads it knows.
+enum class section_end : std::uint8_t { closed, flushed, cut };
 
 /// One life of one node.
 struct trace_section {

@@ -1,0 +1,115 @@
+#include "actors/trace_command.hpp"
+
+#include "actors/trace_show.hpp"
+#include "actors/trace_stats.hpp"
+#include "protocol/trace_check.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+namespace baton::actors {
+
+namespace {
+
+using namespace protocol;
+
+struct arguments {
+  std::string directory;
+  std::string request;
+  bool all = false;
+  bool partial = false;
+  bool idle = false;
+  bool as_json = false;
+};
+
+int fail(const failure& why) {
+  std::cerr << "baton trace: " << why.text << "\n";
+  return 1;
+}
+
+trace_verdict check_files(const trace_files& files, trace_extent extent) {
+  const check_report report = check_trace(files, extent);
+  std::string text;
+  for (const auto& v : report.violations)
+    text += to_text(v);
+  for (const auto& line : files.broken())
+    text += "unreadable: " + line + "\n";
+  for (const auto& line : files.torn())
+    text += "note: " + line + "\n";
+  for (const auto& line : report.notes)
+    text += "note: " + line + "\n";
+  const std::uint64_t wrong = report.violations_count + files.broken().size();
+  if (wrong == 0)
+    return {true, "trace check: ok (" + std::to_string(report.records) + " records, "
+                    + std::to_string(report.actors) + " actors, "
+                    + std::to_string(report.requests) + " requests)\n" + text};
+  return {false, text + "trace check: " + std::to_string(wrong) + " violations\n"};
+}
+
+int check(const arguments& args) {
+  const auto files = trace_files::open(args.directory, args.idle ? node_state::idle_and_flushed
+                                                                 : node_state::unknown);
+  if (!files)
+    return fail(files.error());
+  const auto verdict = check_files(*files.value(),
+                                   args.partial ? trace_extent::partial : trace_extent::whole);
+  std::cout << verdict.text;
+  return verdict.ok ? 0 : 1;
+}
+
+int show(const arguments& args) {
+  const auto files = trace_files::open(args.directory, node_state::unknown);
+  if (!files)
+    return fail(files.error());
+  const failure why = show_request(*files.value(), args.request,
+                                   args.all ? chart_extent::all : chart_extent::folded, std::cout);
+  return why ? fail(why) : 0;
+}
+
+int stats(const arguments& args) {
+  const auto files = trace_files::open(args.directory, node_state::unknown);
+  if (!files)
+    return fail(files.error());
+  trace_stats gathered = gather_stats(*files.value());
+  std::cout << (args.as_json ? to_json_text(gathered) + "\n" : to_table(gathered));
+  return 0;
+}
+
+void describe_arguments(CLI::App& app, arguments& args) {
+  app.require_subcommand(1);
+  auto* show = app.add_subcommand("show", "print one request's messages in causal order");
+  show->add_option("request", args.request, "external id, or the id's beginning")->required();
+  show->add_flag("--all", args.all, "do not fold long runs of tokens and pieces");
+  auto* check = app.add_subcommand("check", "replay every machine and look for broken invariants");
+  check->add_flag("--partial", args.partial, "leave out what must hold at the end");
+  check->add_flag("--idle", args.idle, "the nodes still run, are idle and have flushed");
+  auto* stats = app.add_subcommand("stats", "outcomes, latencies, bytes, waits");
+  stats->add_flag("--json", args.as_json, "as one JSON object");
+  for (auto* command : {show, check, stats})
+    command->add_option("directory", args.directory, "run directory")->required();
+}
+
+} // namespace
+
+int trace_main(int argc, char** argv) {
+  CLI::App app("Reads the traces of a run.", "baton trace");
+  arguments args;
+  describe_arguments(app, args);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (app.got_subcommand("show"))
+    return show(args);
+  return app.got_subcommand("check") ? check(args) : stats(args);
+}
+
+outcome<trace_verdict> check_idle_cluster(const std::string& directory) {
+  const auto files = trace_files::open(directory, node_state::idle_and_flushed);
+  if (!files)
+    return files.error();
+  return check_files(*files.value(), trace_extent::whole);
+}
+
+} // namespace baton::actors
