@@ -1,0 +1,214 @@
+#include "actors/run_command.hpp"
+
+#include "actors/client.hpp"
+#include "actors/client_expect.hpp"
+#include "actors/client_interrupt.hpp"
+#include "actors/client_options.hpp"
+#include "actors/client_report.hpp"
+#include "actors/messages_caf.hpp"
+#include "actors/run_directory.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <iostream>
+#include <random>
+#include <unistd.h>
+
+namespace baton::actors {
+
+using namespace protocol;
+
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_refused = 2;
+constexpr int exit_timed_out = 3;
+constexpr int exit_interrupted = 130;
+constexpr std::uint64_t message_counter_bits = 44;
+
+int refuse(const std::string& why) {
+  std::cerr << "baton run: " << why << "\n";
+  return exit_refused;
+}
+
+std::uint64_t draw() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32) | random();
+}
+
+/// Everything that is read before the cluster is asked for anything.
+struct run_input {
+  run_options options;
+  cluster_config cluster;
+  script asked;
+  external_id keep_logits_of;
+  token_files files;
+};
+
+outcome<run_input> read_input(const run_options& options) {
+  run_input input;
+  input.options = options;
+  auto cluster = read_cluster(options.dir + "/cluster.json");
+  if (!cluster)
+    return failure{reason::bad_input, cluster.error().text + " (is " + options.dir
+                                        + " the directory of a running `baton up`?)"};
+  input.cluster = std::move(cluster.value());
+  auto asked = script_of(options);
+  if (!asked)
+    return asked.error();
+  input.asked = std::move(asked.value());
+  if (failure why = check_script(input.asked, input.cluster, options.script_path))
+    return why;
+  auto logits = logits_request(options, input.asked);
+  if (!logits)
+    return logits.error();
+  input.keep_logits_of = logits.value();
+  const auto folder = std::filesystem::path(options.script_path).parent_path().string();
+  auto files = read_token_files(input.asked, folder);
+  if (!files)
+    return failure{reason::bad_input, options.script_path + ": " + files.error().text};
+  input.files = std::move(files.value());
+  if (port_of(input.cluster, {"router"}) == 0)
+    return failure{reason::bad_input,
+                   options.dir + "/cluster.json: ports.router: not set; is the cluster up?"};
+  return input;
+}
+
+failure open_node(node_context& node, const run_input& input) {
+  node.name = {"client"};
+  node.life = {draw(), draw()};
+  node.message_base = draw() >> message_counter_bits << message_counter_bits;
+  node.cluster = input.cluster;
+  if (!input.cluster.trace)
+    return {};
+  trace_header header;
+  header.node = node.name;
+  header.life = node.life;
+  header.cluster = input.cluster.name;
+  // wall clock: only for people who read the trace
+  header.opened_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                            std::chrono::system_clock::now().time_since_epoch())
+                            .count();
+  auto trace = trace_recorder::open(input.options.dir + "/client.trace.jsonl", header);
+  if (!trace)
+    return trace.error();
+  node.trace = std::move(trace.value());
+  return {};
+}
+
+/// Plays the script in an actor system of its own, which has ended when this returns.
+client_result play(node_context& node, const run_input& input, interrupt_watch& interrupts) {
+  caf::actor_system_config config;
+  configure(config, node.cluster.heartbeat_ms, node.cluster.peer_timeout_ms);
+  caf::actor_system system(config);
+  const auto& expect = input.asked.expect;
+  live_output output(live_mode_of(input.asked, input.cluster, input.options.stream,
+                                  isatty(STDERR_FILENO) == 1),
+                     std::cout, std::cerr);
+  client_setup setup;
+  setup.script = input.asked;
+  setup.keep_logits_of = input.keep_logits_of;
+  setup.host = input.cluster.host;
+  setup.port = port_of(input.cluster, {"router"});
+  setup.settles = expect.free_equals_capacity || expect.trace_check;
+  setup.output = &output;
+  std::promise<client_result> ended;
+  const handle client = spawn_client(system, node, std::move(setup), [&ended](client_result r) {
+    ended.set_value(std::move(r));
+  });
+  interrupts.start([&node, client] { interrupt_client(node, client); });
+  client_result result = ended.get_future().get();
+  interrupts.stop(); // its thread holds the client, which must not outlive the system
+  return result;
+}
+
+failure write_logits(const run_input& input, const client_run& run) {
+  if (input.options.logits_path.empty())
+    return {};
+  const auto* account = run.find(input.keep_logits_of);
+  std::string bytes(reinterpret_cast<const char*>(account->logits.data()),
+                    account->logits.size() * sizeof(float));
+  return write_file(input.options.logits_path, bytes);
+}
+
+void add_expectations(run_verdict& verdict, const run_input& input, const client_result& result) {
+  const auto add = [&verdict](std::string line) {
+    std::cout << line << "\n";
+    verdict.failed.push_back(std::move(line));
+  };
+  for (const auto& problem : result.run.problems())
+    add("run: " + problem);
+  for (const auto& line : failed_expectations(result.run, input.asked, input.files))
+    add("expect: " + line);
+  const auto& expect = input.asked.expect;
+  if (result.pools) {
+    verdict.pools = result.pools->describe();
+    if (result.pools->all_free())
+      std::cout << verdict.pools << "\n";
+    else if (expect.free_equals_capacity)
+      add("expect: " + verdict.pools);
+  } else if (expect.free_equals_capacity) {
+    add("expect: pools: the cluster was not asked");
+  }
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "nothing" : text;
+}
+
+/// Only a run that ended by itself is held against its expectations.
+run_verdict judge(const run_input& input, const client_result& result) {
+  run_verdict verdict;
+  switch (result.end) {
+  case run_end::timed_out:
+    verdict.exit_code = exit_timed_out;
+    verdict.failed.push_back("timed out after " + std::to_string(input.asked.timeout_ms)
+                             + " ms; open then: " + joined(result.open_at_end));
+    std::cout << verdict.failed.back() << "\n";
+    break;
+  case run_end::interrupted:
+    verdict.exit_code = exit_interrupted;
+    std::cout << "interrupted; open then: " << joined(result.open_at_end) << "\n";
+    break;
+  case run_end::not_connected: verdict.exit_code = exit_refused; break;
+  case run_end::played:
+    add_expectations(verdict, input, result);
+    verdict.exit_code = verdict.failed.empty() ? 0 : exit_failed;
+    break;
+  }
+  return verdict;
+}
+
+} // namespace
+
+int run_main(int argc, char** argv) {
+  const auto parsed = parse_run_options(argc, argv);
+  if (!parsed.options)
+    return parsed.exit_code;
+  auto input = read_input(*parsed.options);
+  if (!input)
+    return refuse(input.error().text);
+  node_context node;
+  if (failure why = open_node(node, input.value()))
+    return refuse(why.text);
+  interrupt_watch interrupts;
+  const client_result result = play(node, input.value(), interrupts);
+  if (result.end == run_end::not_connected)
+    return refuse(result.error.text);
+  node.trace.reset(); // the checker reads what is on disk
+  std::cout << "\n" << summary(result.run);
+  run_verdict verdict = judge(input.value(), result);
+  failure why = write_logits(input.value(), result.run);
+  if (!why && !input.value().options.json_path.empty())
+    why = write_file(input.value().options.json_path,
+                     to_text(report_json(input.value().asked, result.run, verdict)) + "\n");
+  if (why)
+    return refuse(why.text);
+  return verdict.exit_code;
+}
+
+} // namespace baton::actors
