@@ -33,8 +33,8 @@ struct slice {
   /// Physical block of each logical block, in order; covers at least start + tokens.size() tokens.
   std::vector<std::uint32_t> blocks;
   std::optional<sampling> sample; ///< set: choose the token that follows the last position
-  bool want_hidden = false;       ///< return the last position's final hidden state (before the norm)
-  bool want_logits = false;       ///< return the last position's logits
+  bool want_hidden = false; ///< return the last position's final hidden state (before the norm)
+  bool want_logits = false; ///< return the last position's logits
   /// Not empty: run no layer; apply final norm and LM head to this hidden state of position
   /// start - 1, as handed over by a prefill group. float[hidden]
   std::vector<float> resume;

@@ -112,13 +112,13 @@ outcome<std::shared_ptr<const model>> model::load(const std::string& folder) {
     loaded->files_.push_back(std::move(file.value()));
   }
   for (const auto& [name, shape] : required_tensors(loaded->config_)) {
+    const std::string where = folder + ": tensor " + name + ": ";
     const auto found = loaded->tensors_.find(name);
     if (found == loaded->tensors_.end())
-      return failure{reason::bad_input, folder + ": tensor " + name + ": is missing"};
+      return failure{reason::bad_input, where + "is missing"};
     if (found->second->shape != shape)
-      return failure{reason::bad_input, folder + ": tensor " + name + ": shape "
-                                          + shape_text(found->second->shape) + ", config.json calls for "
-                                          + shape_text(shape)};
+      return failure{reason::bad_input, where + "shape " + shape_text(found->second->shape)
+                                          + ", config.json calls for " + shape_text(shape)};
   }
   loaded->weights_digest_ = digest(loaded->tensors_);
   return std::shared_ptr<const model>(std::move(loaded));

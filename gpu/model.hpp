@@ -56,7 +56,7 @@ public:
   /// A tensor by its name in the file, such as "model.norm.weight". The name must exist: load has
   /// checked all those that the configuration calls for.
   const tensor_view& tensor(const std::string& name) const;
-  /// The tensor of one layer: layer_tensor(3, "mlp.up_proj") is "model.layers.3.mlp.up_proj.weight".
+  /// The tensor of one layer: (3, "mlp.up_proj") is "model.layers.3.mlp.up_proj.weight".
   const tensor_view& layer_tensor(std::uint32_t layer, const std::string& name) const;
   /// The LM head's weights, float[vocab][hidden]: the embedding's when they are tied.
   const tensor_view& lm_head() const;

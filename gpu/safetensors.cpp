@@ -81,8 +81,8 @@ outcome<tensor_view> parse_tensor(const std::string& path, const std::string& na
     return bad(path, where + "data_offsets [" + std::to_string(begin) + ", " + std::to_string(end)
                        + ") leave the file's " + std::to_string(data_bytes) + " data bytes");
   if (end - begin != *bytes)
-    return bad(path, where + "shape calls for " + std::to_string(*bytes) + " bytes, data_offsets give "
-                       + std::to_string(end - begin));
+    return bad(path, where + "shape calls for " + std::to_string(*bytes)
+                       + " bytes, data_offsets give " + std::to_string(end - begin));
   view.data = data + begin;
   view.bytes = *bytes;
   return view;

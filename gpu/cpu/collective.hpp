@@ -34,9 +34,9 @@ struct schedule {
 enum class collective_phase : std::uint32_t { attention_out, mlp_out, logits };
 
 struct collective_limits {
-  std::int64_t wait_ms = 10'000;              ///< for the slowest rank; then the group is poisoned
-  std::uint64_t slot_bytes = 1ULL << 20;      ///< per rank and buffer; larger operations move in parts
-  std::uint32_t spins = 2000;                 ///< polls before a waiter sleeps
+  std::int64_t wait_ms = 10'000;         ///< for the slowest rank; then the group is poisoned
+  std::uint64_t slot_bytes = 1ULL << 20; ///< per rank and buffer; larger operations go in parts
+  std::uint32_t spins = 2000;            ///< polls before a waiter sleeps
 };
 
 /// One rank's end of a group. Operations are called by one thread at a time; poison by any.

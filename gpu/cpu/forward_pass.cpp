@@ -254,10 +254,10 @@ failure forward_pass::compute_logits(const step_plan& plan, const std::vector<he
   const auto& head = weights_->lm_head();
   const std::size_t stride = head.outputs_padded();
   const std::size_t share = weights_->vocab_share();
-  const auto held = [&](std::size_t rank) {
-    return std::min<std::size_t>(shape_.vocab, (rank + 1) * share)
-           - std::min<std::size_t>(shape_.vocab, rank * share);
+  const auto first = [&](std::size_t rank) {
+    return std::min<std::size_t>(shape_.vocab, rank * share);
   };
+  const auto held = [&](std::size_t rank) { return first(rank + 1) - first(rank); };
   reserve_floats(projected_, states.size() * stride);
   head.multiply(normed_.data(), shape_.hidden, states.size(), projected_.data(), stride, strips_,
                 pool_);
@@ -276,7 +276,7 @@ failure forward_pass::compute_logits(const step_plan& plan, const std::vector<he
   for (std::size_t rank = 0; rank < shape_.tp_degree; ++rank)
     for (std::size_t n = 0; n < states.size(); ++n)
       std::copy_n(gathered_.data() + (rank * states.size() + n) * share, held(rank),
-                  logits_.data() + n * shape_.vocab + std::min<std::size_t>(shape_.vocab, rank * share));
+                  logits_.data() + n * shape_.vocab + first(rank));
   return {};
 }
 

@@ -1,6 +1,6 @@
 // The memory that a group's ranks share, and how they wait in it.
 //
-//   | header: bell, poison, joined | rank 0: arrived, entries[2] | rank 1 ... | rank 0: data[2] | ...
+//   | header: bell, poison, joined | rank 0: arrived, entries[2] | ... | rank 0: data[2] | ...
 //
 // Entries and data are doubled: operation n uses half n mod 2. A rank can only publish n + 2 after
 // every rank has published n + 1, that is, after every rank has finished reading n.
@@ -93,7 +93,8 @@ private:
   struct header;
   struct rank_state;
 
-  group_segment(void* base, std::size_t bytes, std::uint32_t ranks, const collective_limits& limits);
+  group_segment(void* base, std::size_t bytes, std::uint32_t ranks,
+                const collective_limits& limits);
 
   static std::size_t bytes_needed(std::uint32_t ranks, const collective_limits& limits);
   static protocol::outcome<std::shared_ptr<group_segment>>

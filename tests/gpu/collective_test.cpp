@@ -207,7 +207,8 @@ TEST_CASE("joining is bounded, leaves no name behind, and checks who comes") {
   CHECK(join_shared_group("/a/b", 0, 2, brief).error().why == reason::bad_input);
   CHECK(join_shared_group(name, 2, 2, brief).error().why == reason::out_of_range);
 
-  auto first = std::async(std::launch::async, [&] { return join_shared_group(name, 0, 2, patient); });
+  auto first
+    = std::async(std::launch::async, [&] { return join_shared_group(name, 0, 2, patient); });
   CHECK(join_shared_group(name, 1, 3, patient).error().why == reason::manifest_mismatch);
   auto second = join_shared_group(name, 1, 2, patient);
   CHECK(second.ok());

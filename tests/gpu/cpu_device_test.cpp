@@ -1,4 +1,4 @@
-// The device's promises: order, one end per plan, poison, quiesce, bounded queue, clean destruction.
+// The device's promises: order, one end per plan, poison, quiesce, bounded queue, clean end.
 #include "gpu/cpu/collective.hpp"
 #include "gpu/cpu/cpu_device.hpp"
 #include "tests/gpu/support.hpp"

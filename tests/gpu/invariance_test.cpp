@@ -92,8 +92,8 @@ TEST_CASE("other sequences in the same plan change nothing") {
     for (std::uint32_t at = 0; at < prompt_tokens; at += 75) {
       step_plan plan{1, at, {}};
       for (std::uint32_t other = 0; other < 3; ++other)
-        plan.slices.push_back(
-          tokens_slice(some_tokens(1 + 9 * other, vocab, other + 5), 0, blocks_from(12 + 2 * other, 2)));
+        plan.slices.push_back(tokens_slice(some_tokens(1 + 9 * other, vocab, other + 5), 0,
+                                           blocks_from(12 + 2 * other, 2)));
       auto mine = tokens_slice({w.prompt.begin() + at, w.prompt.begin() + at + 75}, at, blocks);
       mine.want_logits = true;
       plan.slices.insert(plan.slices.begin() + 1, mine);

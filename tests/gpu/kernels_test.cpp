@@ -109,7 +109,8 @@ TEST_CASE("normalisation, rotation and SwiGLU agree with their formulas") {
 
       kernels::swiglu(x.data(), weight.data(), n, y.data());
       for (std::size_t i = 0; i < n; ++i)
-        CHECK(y[i] == doctest::Approx(x[i] / (1.0 + std::exp(-double{x[i]})) * weight[i]).epsilon(1e-5));
+        CHECK(y[i]
+              == doctest::Approx(x[i] / (1.0 + std::exp(-double{x[i]})) * weight[i]).epsilon(1e-5));
 
       std::vector<float> cosines(n / 2);
       std::vector<float> sines(n / 2);

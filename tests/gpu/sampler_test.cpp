@@ -61,7 +61,8 @@ TEST_CASE("frequencies follow the softmax at the temperature") {
       total += std::exp(l / temperature);
     double chi_squared = 0.0;
     for (std::int32_t id = 0; id < 4; ++id) {
-      const double expected = draws * std::exp(logits[static_cast<std::size_t>(id)] / temperature) / total;
+      const float logit = logits[static_cast<std::size_t>(id)];
+      const double expected = draws * std::exp(logit / temperature) / total;
       const double off = counts.at(id) - expected;
       chi_squared += off * off / expected;
     }

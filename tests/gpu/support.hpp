@@ -121,7 +121,9 @@ inline trace run_sequence(bench& b, const std::vector<std::int32_t>& prompt, std
   chunk = chunk == 0 ? prompt.size() : chunk;
   while (at < prompt.size()) {
     const std::size_t end = std::min<std::size_t>(prompt.size(), at + chunk);
-    auto s = tokens_slice({prompt.begin() + at, prompt.begin() + static_cast<long>(end)}, at, blocks);
+    const std::vector<std::int32_t> part(prompt.begin() + at,
+                                         prompt.begin() + static_cast<long>(end));
+    auto s = tokens_slice(part, at, blocks);
     if (end == prompt.size()) {
       s.want_logits = true;
       s.want_hidden = true;
