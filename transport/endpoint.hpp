@@ -4,12 +4,12 @@
 // The destination is the mover on every path here: it alone writes its memory, after looking the
 // offer up in its own table of grants (admit). No address and no key of the destination leaves it.
 //
-//   source                                   destination
-//   offer(lane, piece) ───────offer────────▶ table says yes: receive ─▶ piece_landed
-//                                            table says no: 0 bytes land ─▶ offer_refused (both ends)
-//   receipt_arrived   ◀──────receipt──────── send_receipt(lane)      all pieces of the lane have landed
-//   reader_stopped    ◀──────stopped──────── revoke(lane) ─▶ lane_stopped   no receive is outstanding
-//   query(lane)       ────────query────────▶ answered by receipt, stopped or nothing yet
+//   source                              destination
+//   offer(lane, piece) ─────offer──────▶ table says yes: receive ─▶ piece_landed
+//                                        table says no: 0 bytes land ─▶ offer_refused (both ends)
+//   receipt_arrived   ◀─────receipt───── send_receipt(lane)    all pieces of the lane have landed
+//   reader_stopped    ◀─────stopped───── revoke(lane) ─▶ lane_stopped  no receive is outstanding
+//   query(lane)       ──────query──────▶ answered by receipt, stopped or nothing yet
 #pragma once
 
 #include "protocol/ids.hpp"

@@ -38,6 +38,7 @@ std::vector<std::string> ucx_environment() {
     "UCX_CMA_MEMORY_INVALIDATE=y",   // same, for CMA
     "UCX_KEEPALIVE_INTERVAL=1s",
     "UCX_MAX_EAGER_RAILS=1",         // small messages keep their order
+    "UCX_WARN_UNUSED_ENV_VARS=n",    // with tcp alone some of these have no use
   };
 }
 
