@@ -1,0 +1,34 @@
+// How parties of a conversation speak. Included by conversation*.cpp only.
+#pragma once
+
+#include "tests/protocol/conversation.hpp"
+
+namespace baton::tests {
+
+template <class Party, class Event>
+void conversation::take(Party& party, const Event& event) {
+  if (party.ended)
+    return; // its actor is gone
+  auto result = step(std::move(party.state), event, now_);
+  party.state = std::move(result.state);
+  for (const auto& effect : result.effects) {
+    if (std::visit([](const auto& e) { return std::string(e.type) == "end_actor"; }, effect))
+      party.ended = true;
+    else
+      run(party, effect);
+  }
+}
+
+template <class Party, class Event>
+void conversation::tell(const std::string& from, Party& to, Event event) {
+  send(from, to.name, Event::type, [this, &to, event] { take(to, event); });
+}
+
+template <class Party, class Event>
+void conversation::wake(Party& party, std::int64_t delay_ms, Event event) {
+  timers_.push_back({protocol::after_ms(now_, delay_ms), party.name + ": " + Event::type,
+                     [this, &party, event] { take(party, event); },
+                     [&party] { return party.ended; }});
+}
+
+} // namespace baton::tests
