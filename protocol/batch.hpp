@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <vector>
 
 namespace baton::protocol::rank_group {
 
@@ -29,6 +30,7 @@ enum class leaver : std::uint8_t { computed_prompt, cancelled_prompt, decoded };
 struct leaving {
   std::uint64_t last_step = 0; ///< quiesced once every rank has completed it
   leaver what = leaver::decoded;
+  std::vector<bool> digested{}; ///< by rank; empty unless the ranks were asked for a digest
 };
 
 struct batch {

@@ -40,6 +40,8 @@ failure no_group(const state& s, group_role wanted, const group_name& pinned) {
 }
 
 effect place(state& s, const place_attempt& e) {
+  if (const auto before = s.placed.find(e.attempt); before != s.placed.end())
+    return before->second; // asked twice, counted once
   const auto& spec = e.spec;
   const group_state* decode = pick(s, group_role::decode, spec.decode_group);
   if (decode == nullptr && spec.decode_group.value.empty())
@@ -119,8 +121,8 @@ struct stepper {
       effects.push_back(request_refused{e.request, e.spec.external, why});
       return;
     }
-    s.open.emplace(e.request, e.spec.tenant);
-    ++s.open_by_tenant[e.spec.tenant];
+    if (s.open.emplace(e.request, e.spec.tenant).second)
+      ++s.open_by_tenant[e.spec.tenant];
     effects.push_back(request_admitted{e.request, e.spec.external});
   }
 

@@ -84,10 +84,12 @@ body without_rank(body data, rank_id rank) {
   return data;
 }
 
-step_result settle(poisoned s, rank_id rank, step_number step) {
+template <class Ended>
+step_result settle(poisoned s, const Ended& e) {
+  const auto [rank, epoch, step] = std::tie(e.rank, e.epoch, e.step);
   BATON_ASSERT(rank.value < s.data.ended_steps.size());
   effects_list effects;
-  if (s.data.ended_steps[rank.value] < step.value)
+  if (epoch == s.data.epoch && s.data.ended_steps[rank.value] < step.value)
     step_ended(s.data, rank, step);
   report_settled(s.data, effects);
   return {std::move(s), std::move(effects)};
@@ -132,8 +134,8 @@ step_result step(state before, const event& event, instant) {
       [&](ready&, const rank_joined&) { return same(); },
       [&](poisoned& s, const submit_prefill& e) { return turn_away(s, e, s.why); },
       [&](poisoned& s, const activate_sequence& e) { return turn_away(s, e, s.why); },
-      [&](poisoned& s, const step_completed& e) { return settle(std::move(s), e.rank, e.step); },
-      [&](poisoned& s, const step_failed& e) { return settle(std::move(s), e.rank, e.step); },
+      [&](poisoned& s, const step_completed& e) { return settle(std::move(s), e); },
+      [&](poisoned& s, const step_failed& e) { return settle(std::move(s), e); },
       [&](poisoned& s, const rank_lost& e) -> step_result {
         effects_list effects;
         s.data = without_rank(std::move(s.data), e.rank);
@@ -141,7 +143,11 @@ step_result step(state before, const event& event, instant) {
         return {std::move(s), std::move(effects)};
       },
       [&](poisoned&, const cancel_sequence&) { return same(); }, // all have left already
-      [&](poisoned&, const kv_digested&) { return same(); },
+      [&](poisoned& s, const kv_digested& e) -> step_result {
+        effects_list effects;
+        take_digest(s.data, e, effects);
+        return {std::move(s), std::move(effects)};
+      },
       [&](poisoned&, const rank_joined&) { return same(); },
       [&](nascent&, const auto&) { return impossible(); },
       [&](forming&, const auto&) { return impossible(); },

@@ -3,6 +3,7 @@
 #include "protocol/assert.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace baton::protocol::rank_group {
 
@@ -16,6 +17,30 @@ std::uint64_t ended_on_all(const body& data) {
 std::uint64_t last_step_of(const body& data, const sequence_id& sequence) {
   const auto it = data.work.last_step.find(sequence);
   return it == data.work.last_step.end() ? 0 : it->second;
+}
+
+/// A rank that is lost has no kernel left that could read.
+bool is_lost(const body& data, std::size_t rank) {
+  return data.ended_steps[rank] == std::numeric_limits<std::uint64_t>::max();
+}
+
+bool untouched(const body& data, const leaving& gone) {
+  if (gone.last_step > ended_on_all(data))
+    return false;
+  for (std::size_t rank = 0; rank < gone.digested.size(); ++rank)
+    if (!gone.digested[rank] && !is_lost(data, rank))
+      return false;
+  return true;
+}
+
+/// The digest of a sequence that was cancelled meanwhile: only the end of its reading counts.
+void note_digest(body& data, const kv_digested& e, effects_list& effects) {
+  const auto gone = data.work.leaving_ones.find(e.sequence);
+  if (gone == data.work.leaving_ones.end() || gone->second.digested.empty())
+    return;
+  BATON_ASSERT(e.rank.value < gone->second.digested.size());
+  gone->second.digested[e.rank.value] = true;
+  report_settled(data, effects);
 }
 
 void finish(body& data, decode_job job, token_emitted last, effects_list& effects) {
@@ -50,7 +75,8 @@ void ask_digests(body& data, effects_list& effects) {
 } // namespace
 
 void enter(body& data, const submit_prefill& e, effects_list& effects) {
-  effects.push_back(begin_sequence{e.sequence, e.attempt, e.prompt, e.blocks, {}, false, e.in_place});
+  effects.push_back(
+    begin_sequence{e.sequence, e.attempt, e.prompt, e.blocks, {}, false, e.in_place});
   data.work.prefills.push_back({e, 0});
 }
 
@@ -73,8 +99,12 @@ void leave(body& data, const sequence_id& sequence, effects_list& effects) {
   if (it != work.prefills.end())
     work.prefills.erase(it);
   work.decodes.erase(sequence);
-  data.digests.erase(sequence);
-  work.leaving_ones[sequence] = {last_step_of(data, sequence), what};
+  leaving gone{last_step_of(data, sequence), what};
+  if (const auto digest = data.digests.find(sequence); digest != data.digests.end()) {
+    gone.digested = digest->second.heard; // a digest reads the blocks until its rank has answered
+    data.digests.erase(digest);
+  }
+  work.leaving_ones[sequence] = std::move(gone);
   report_settled(data, effects);
 }
 
@@ -116,10 +146,9 @@ void take_results(body& data, const step_completed& e, effects_list& effects) {
 }
 
 void report_settled(body& data, effects_list& effects) {
-  const std::uint64_t proven = ended_on_all(data);
   auto& leaving_ones = data.work.leaving_ones;
   for (auto it = leaving_ones.begin(); it != leaving_ones.end();) {
-    if (it->second.last_step > proven) {
+    if (!untouched(data, it->second)) {
       ++it;
       continue;
     }
@@ -138,7 +167,7 @@ void report_settled(body& data, effects_list& effects) {
 void take_digest(body& data, const kv_digested& e, effects_list& effects) {
   const auto it = data.digests.find(e.sequence);
   if (it == data.digests.end())
-    return; // cancelled meanwhile
+    return note_digest(data, e, effects);
   auto& digest = it->second;
   BATON_ASSERT(e.rank.value < digest.heard.size());
   if (digest.heard[e.rank.value])
