@@ -45,10 +45,10 @@ constexpr int accumulators_max = parts == 1 ? 16 : parts == 2 ? 12 : 24;
 constexpr int accumulators_per_row = static_cast<int>(parts);
 #else
 constexpr int accumulators_max = 1;
-constexpr int accumulators_per_row = 1;
+constexpr int accumulators_per_row = static_cast<int>(width);
 #endif
-/// Rows of the largest tile.
-constexpr int tile_rows_max = accumulators_per_row == 1 ? 12 : 6;
+/// Rows of the largest tile. The fallback has no registers to fill.
+constexpr int tile_rows_max = accumulators_per_row == 1 ? 12 : accumulators_per_row < 8 ? 6 : 1;
 
 /// Panels that a tile of `rows` rows takes at once: several fma chains hide each other's latency.
 constexpr int panels_together(int rows) {
