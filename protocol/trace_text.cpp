@@ -7,6 +7,7 @@ namespace baton::protocol {
 namespace {
 
 constexpr std::size_t shown_text_max = 60;
+constexpr std::size_t shown_fields_max = 110;
 
 std::string number_in(const json& object, const char* name) {
   const auto found = object.find(name);
@@ -59,6 +60,10 @@ std::string field_text(const std::string& name, const json& value) {
   return value.is_null() ? "" : name + " " + value.dump();
 }
 
+std::string shortened(const std::string& fields) {
+  return fields.size() <= shown_fields_max ? fields : fields.substr(0, shown_fields_max) + " ...";
+}
+
 } // namespace
 
 std::string salient_fields(const json& event) {
@@ -87,7 +92,7 @@ std::string describe(const trace_record& record, const std::string& node, std::i
                      + record.message;
   const std::string fields = salient_fields(record.event);
   if (!fields.empty())
-    text += " (" + fields + ")";
+    text += " (" + shortened(fields) + ")";
   if (!record.machine.empty())
     text += "  " + record.before + (record.before == record.after ? "" : " -> " + record.after);
   return text;
