@@ -19,7 +19,7 @@ Examples:
   baton run --prompt "In the beginning" --output-tokens 40
   baton run --prompt "And he said" --temperature 0.8 --seed 7
   baton run deploy/scenarios/SCENARIO.json --json report.json
-  baton run SCRIPT.json --dir /tmp/cluster --stream --drain
+  baton run SCRIPT.json --dir run --stream --drain
 
 Exit codes: 0 all went as expected, 1 an expectation failed, 2 usage, a file, or no cluster,
             3 the script timed out, 130 interrupted.)";

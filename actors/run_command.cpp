@@ -1,10 +1,9 @@
 #include "actors/run_command.hpp"
 
 #include "actors/client.hpp"
-#include "actors/client_expect.hpp"
 #include "actors/client_interrupt.hpp"
 #include "actors/client_options.hpp"
-#include "actors/client_report.hpp"
+#include "actors/client_verdict.hpp"
 #include "actors/messages_caf.hpp"
 #include "actors/run_directory.hpp"
 
@@ -21,10 +20,7 @@ using namespace protocol;
 
 namespace {
 
-constexpr int exit_failed = 1;
 constexpr int exit_refused = 2;
-constexpr int exit_timed_out = 3;
-constexpr int exit_interrupted = 130;
 constexpr std::uint64_t message_counter_bits = 44;
 
 int refuse(const std::string& why) {
@@ -72,6 +68,9 @@ outcome<run_input> read_input(const run_options& options) {
   if (port_of(input.cluster, {"router"}) == 0)
     return failure{reason::bad_input,
                    options.dir + "/cluster.json: ports.router: not set; is the cluster up?"};
+  if (input.asked.expect.trace_check && !input.cluster.trace)
+    return failure{reason::bad_input, options.script_path + ": expect.trace_check: cluster \""
+                                        + input.cluster.name + "\" writes no trace"};
   return input;
 }
 
@@ -132,57 +131,6 @@ failure write_logits(const run_input& input, const client_run& run) {
   return write_file(input.options.logits_path, bytes);
 }
 
-void add_expectations(run_verdict& verdict, const run_input& input, const client_result& result) {
-  const auto add = [&verdict](std::string line) {
-    std::cout << line << "\n";
-    verdict.failed.push_back(std::move(line));
-  };
-  for (const auto& problem : result.run.problems())
-    add("run: " + problem);
-  for (const auto& line : failed_expectations(result.run, input.asked, input.files))
-    add("expect: " + line);
-  const auto& expect = input.asked.expect;
-  if (result.pools) {
-    verdict.pools = result.pools->describe();
-    if (result.pools->all_free())
-      std::cout << verdict.pools << "\n";
-    else if (expect.free_equals_capacity)
-      add("expect: " + verdict.pools);
-  } else if (expect.free_equals_capacity) {
-    add("expect: pools: the cluster was not asked");
-  }
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "nothing" : text;
-}
-
-/// Only a run that ended by itself is held against its expectations.
-run_verdict judge(const run_input& input, const client_result& result) {
-  run_verdict verdict;
-  switch (result.end) {
-  case run_end::timed_out:
-    verdict.exit_code = exit_timed_out;
-    verdict.failed.push_back("timed out after " + std::to_string(input.asked.timeout_ms)
-                             + " ms; open then: " + joined(result.open_at_end));
-    std::cout << verdict.failed.back() << "\n";
-    break;
-  case run_end::interrupted:
-    verdict.exit_code = exit_interrupted;
-    std::cout << "interrupted; open then: " << joined(result.open_at_end) << "\n";
-    break;
-  case run_end::not_connected: verdict.exit_code = exit_refused; break;
-  case run_end::played:
-    add_expectations(verdict, input, result);
-    verdict.exit_code = verdict.failed.empty() ? 0 : exit_failed;
-    break;
-  }
-  return verdict;
-}
-
 } // namespace
 
 int run_main(int argc, char** argv) {
@@ -201,7 +149,9 @@ int run_main(int argc, char** argv) {
     return refuse(result.error.text);
   node.trace.reset(); // the checker reads what is on disk
   std::cout << "\n" << summary(result.run);
-  run_verdict verdict = judge(input.value(), result);
+  const run_verdict verdict
+    = judge(result, input.value().asked, input.value().files,
+            [&] { return check_idle_cluster(parsed.options->dir); }, std::cout);
   failure why = write_logits(input.value(), result.run);
   if (!why && !input.value().options.json_path.empty())
     why = write_file(input.value().options.json_path,

@@ -71,8 +71,8 @@ TEST_CASE("a long run is summed up by outcome and reason") {
   const std::string text = actors::summary(run);
   CAPTURE(text);
   CHECK_FALSE(has(text, "r-7"));
-  CHECK(has(text, "completed  length           20      20        100.0            -         110.0"));
-  CHECK(has(text, "failed     peer_lost         1       0            -            -           5.0"));
+  CHECK(has(text, "completed  length           20      20        100.0           -         110.0"));
+  CHECK(has(text, "failed     peer_lost         1       0            -           -           5.0"));
 }
 
 TEST_CASE("the JSON report holds what two runs are compared by") {
