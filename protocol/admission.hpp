@@ -14,7 +14,7 @@ struct admission_verdict {
 /// Newcomers may not overtake those who wait already; the head of the queue is judged alone.
 enum class admission_view : std::uint8_t { newcomer, from_queue };
 
-/// Decode side: bytes for prompt + output budget, decode slots, quarantine budget, scripted refusal.
+/// Decode side: bytes for prompt + output budget, slots, quarantine budget, scripted refusal.
 admission_verdict admit(const state& s, const reserve_request& asked,
                         admission_view view = admission_view::newcomer);
 

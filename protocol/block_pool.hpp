@@ -4,7 +4,7 @@
 //   free ──grant──▶ leased ──mark_live──▶ live
 //    ▲                 └───────┬────────────┘ quarantine_blocks (stop asked, proof outstanding)
 //    │                         ▼
-//    └──reclaim_blocks── quarantined          generation + 1; never leased|live ─▶ free (I1, I3, I4)
+//    └──reclaim_blocks── quarantined          generation + 1; never leased|live ─▶ free
 //
 // Both sides of a hand-off have a pool: the decode group's grants reservations, the prefill group's
 // grants source holds, a mixed group's grants both.

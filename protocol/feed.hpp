@@ -1,13 +1,13 @@
-// The source end of one lane: offers the lane's pieces as the prompt's blocks become final, and finds
-// out when nobody reads them any more.
+// The source end of one lane: offers the lane's pieces as the prompt's blocks become final, and
+// finds out when nobody reads them any more.
 //
 //   offering ──all offered──▶ offered ──receipt_arrived──▶ received
 //      └───────────┬─────────────┘ withdraw_feed
 //                  ▼
 //              withdrawn ──reader_stopped | receipt_arrived──▶ stopped
 //
-// Only the reader's own word (receipt or stop) releases the source's memory (I14): a completed send,
-// a closed channel or silence does not. A lost word is asked for again.
+// Only the reader's own word (receipt or stop) releases the source's memory (I14): a completed
+// send, a closed channel or silence does not. A lost word is asked for again.
 #pragma once
 
 #include "protocol/clock.hpp"

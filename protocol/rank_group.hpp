@@ -1,10 +1,11 @@
-// A tensor-parallel group as one unit, at its leader (rank 0): issues numbered step plans that every
-// rank executes, learns from the ranks what has completed, and says when a sequence is quiesced.
+// A tensor-parallel group as one unit, at its leader (rank 0): issues numbered step plans that
+// every rank executes, learns from the ranks what has completed, and says when a sequence is
+// quiesced.
 //
 //   forming ──all ranks joined──▶ ready ──step_failed | rank_lost──▶ poisoned
 //
-// One dead or late rank poisons the group at once. A cancel takes effect between plans, never on one
-// rank. The next plan is issued when the leader's own device has completed the last one (its
+// One dead or late rank poisons the group at once. A cancel takes effect between plans, never on
+// one rank. The next plan is issued when the leader's own device has completed the last one (its
 // collectives prove that every rank took part); the other ranks' completions count as evidence.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a client asked, at the router: decides which attempt owns the request, forwards its stream and
-// gives it one outcome.
+// What a client asked, at the router: decides which attempt owns the request, forwards its stream
+// and gives it one outcome.
 //
 //   open ──first frame of the committed attempt──▶ streaming ──last frame──▶ completed
 //     └─────┬────────────────────────────────────────┘
@@ -42,8 +42,9 @@ struct ended {
 struct gone {};
 
 using state = std::variant<nascent, open, streaming, ended, gone>;
-using event = std::variant<open_request, claim_commit, commit_abandoned, token_emitted, phase_entered,
-                           attempt_failed, attempt_drained, cancel_request, deadline_reached>;
+using event = std::variant<open_request, claim_commit, commit_abandoned, token_emitted,
+                           phase_entered, attempt_failed, attempt_drained, cancel_request,
+                           deadline_reached>;
 using effect = std::variant<start_attempt, cancel_attempt, commit_claimed, frame_forwarded,
                             request_ended, arm_timer, end_actor>;
 using step_result = stepped<state, effect>;

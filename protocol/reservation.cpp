@@ -94,106 +94,170 @@ step_result end(const body& data) {
   return {reclaimed{id}, {reservation_reclaimed{attempt_of(data), id}, end_actor{}}};
 }
 
-} // namespace
+template <class State>
+step_result unchanged(State s) {
+  return {std::move(s), {}};
+}
 
-step_result step(state before, const event& event, instant now) {
-  const auto same = [&]() -> step_result { return {std::move(before), {}}; };
-  const auto impossible = [&]() -> step_result {
-    BATON_ASSERT(!"this event cannot happen in this state of a reservation");
-    return same();
-  };
+/// What a state's own table below does not name. After the decision to end, what the living still
+/// say changes nothing (I9).
+template <class State, class Message>
+step_result otherwise(State s, const Message& e) {
+  constexpr bool ending = std::is_same_v<State, retiring> || std::is_same_v<State, draining>
+                          || std::is_same_v<State, quarantined>
+                          || std::is_same_v<State, reclaiming>;
+  constexpr bool over = std::is_same_v<State, reclaimed>;
+  // The pool gives nothing back unasked, and nothing begins twice.
+  constexpr bool never = std::is_same_v<Message, begin_reservation>
+                         || (std::is_same_v<Message, blocks_reclaimed> && !over);
+  if constexpr (ending && std::is_same_v<Message, commit>)
+    return refuse(std::move(s), e);
+  constexpr bool begun = !std::is_same_v<State, nascent>;
+  constexpr bool can_happen_here
+    = begun && !never && (over || ending || said_twice<State, Message>);
+  BATON_ASSERT(can_happen_here);
+  return unchanged(std::move(s));
+}
+
+// The transition table: one function for each state.
+
+step_result hear(nascent& s, const event& event, instant now) {
   return std::visit(
     overloaded{
-      [&](nascent&, const begin_reservation& e) { return begin(e, now); },
-      // reserved
-      [&](reserved& s, const manifest_offered& e) { return check_offer(std::move(s), e, now); },
-      [&](reserved& s, const lane_opened& e) { return lane_is_open(std::move(s), e); },
-      [&](reserved& s, const lane_failed& e) { return failed_lane(std::move(s.data), e); },
-      [&](reserved& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
-      [&](reserved& s, const revoke_reservation& e) {
-        return revoke(std::move(s.data), e.why, false);
-      },
-      [&](reserved& s, const lease_expired&) { return expire(std::move(s), now); },
-      [&](reserved& s, const commit& e) { return refuse(std::move(s), e); },
-      // receiving
-      [&](receiving& s, const lane_landed& e) { return lane_has_landed(std::move(s), e); },
-      [&](receiving& s, const lane_failed& e) { return failed_lane(std::move(s.data), e); },
-      [&](receiving& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
-      [&](receiving& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
-      [&](receiving& s, const revoke_reservation& e) {
-        return revoke(std::move(s.data), e.why, false);
-      },
-      [&](receiving& s, const lease_expired&) { return expire(std::move(s), now); },
-      [&](receiving& s, const commit& e) { return refuse(std::move(s), e); },
-      // complete
-      [&](complete& s, const commit& e) { return try_commit(std::move(s), e, now); },
-      [&](complete& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
-      [&](complete& s, const lane_lost& e) { return lost_lane(std::move(s), e); },
-      [&](complete& s, const revoke_reservation& e) {
-        return revoke(std::move(s.data), e.why, false);
-      },
-      [&](complete& s, const lease_expired&) { return expire(std::move(s), now); },
-      // live: ownership has replaced the lease
-      [&](live& s, const sequence_finished& e) { return finish(std::move(s), e); },
-      [&](live& s, const sequence_quiesced&) -> step_result {
+      [&](const begin_reservation& e) { return begin(e, now); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(reserved& s, const event& event, instant now) {
+  return std::visit(
+    overloaded{
+      [&](const manifest_offered& e) { return check_offer(std::move(s), e, now); },
+      [&](const lane_opened& e) { return lane_is_open(std::move(s), e); },
+      [&](const lane_failed& e) { return failed_lane(std::move(s.data), e); },
+      [&](const lane_lost& e) { return lost_lane(std::move(s), e); },
+      [&](const revoke_reservation& e) { return revoke(std::move(s.data), e.why, false); },
+      [&](const lease_expired&) { return expire(std::move(s), now); },
+      [&](const commit& e) { return refuse(std::move(s), e); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(receiving& s, const event& event, instant now) {
+  return std::visit(
+    overloaded{
+      [&](const lane_landed& e) { return lane_has_landed(std::move(s), e); },
+      [&](const lane_failed& e) { return failed_lane(std::move(s.data), e); },
+      [&](const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
+      [&](const lane_lost& e) { return lost_lane(std::move(s), e); },
+      [&](const revoke_reservation& e) { return revoke(std::move(s.data), e.why, false); },
+      [&](const lease_expired&) { return expire(std::move(s), now); },
+      [&](const commit& e) { return refuse(std::move(s), e); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(complete& s, const event& event, instant now) {
+  return std::visit(
+    overloaded{
+      [&](const commit& e) { return try_commit(std::move(s), e, now); },
+      [&](const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
+      [&](const lane_lost& e) { return lost_lane(std::move(s), e); },
+      [&](const revoke_reservation& e) { return revoke(std::move(s.data), e.why, false); },
+      [&](const lease_expired&) { return expire(std::move(s), now); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+/// Ownership has replaced the lease.
+step_result hear(live& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const sequence_finished& e) { return finish(std::move(s), e); },
+      [&](const sequence_quiesced&) -> step_result {
         s.data.reading = readers::quiesced; // while a script holds the memory
         return {std::move(s), {}};
       },
-      [&](live& s, const hold_ended&) { return retire(std::move(s.data), {}); },
-      [&](live& s, const revoke_reservation&) { return cancel_live(std::move(s)); },
-      [&](live& s, const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
-      [&](live& s, const lane_lost& e) -> step_result {
+      [&](const hold_ended&) { return retire(std::move(s.data), {}); },
+      [&](const revoke_reservation&) { return cancel_live(std::move(s)); },
+      [&](const lane_stopped& e) { return stopped_early(std::move(s), e.lane); },
+      [&](const lane_lost& e) -> step_result {
         mark_lost(s.data, e.lane);
         return {std::move(s), {}};
       },
-      [&](live&, const lease_expired&) { return same(); },
-      [&](live& s, const commit& e) { return refuse(std::move(s), e); }, // I6
-      // retiring, draining: only evidence matters
-      [&](retiring& s, const sequence_quiesced&) { return quiesce(std::move(s.data), true); },
-      [&](retiring& s, const lane_stopped& e) {
-        return lane_ended(std::move(s.data), e.lane, true);
-      },
-      [&](retiring& s, const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, true); },
-      [&](draining& s, const lane_stopped& e) {
-        return lane_ended(std::move(s.data), e.lane, false);
-      },
-      [&](draining& s, const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, false); },
-      // quarantined: evidence is still accepted, silence never is
-      [&](quarantined& s, const sequence_quiesced&) {
+      [&](const lease_expired&) { return unchanged(std::move(s)); },
+      [&](const commit& e) { return refuse(std::move(s), e); }, // I6
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+/// From here on only evidence matters.
+step_result hear(retiring& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const sequence_quiesced&) { return quiesce(std::move(s.data), true); },
+      [&](const lane_stopped& e) { return lane_ended(std::move(s.data), e.lane, true); },
+      [&](const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, true); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(draining& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const lane_stopped& e) { return lane_ended(std::move(s.data), e.lane, false); },
+      [&](const lane_lost& e) { return lane_gone(std::move(s.data), e.lane, false); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+/// Evidence is still accepted, silence never is.
+step_result hear(quarantined& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const sequence_quiesced&) {
         s.data.reading = readers::quiesced;
         return leave_quarantine(std::move(s));
       },
-      [&](quarantined& s, const lane_stopped& e) {
+      [&](const lane_stopped& e) {
         mark_stopped(s.data, e.lane);
         return leave_quarantine(std::move(s));
       },
-      [&](reclaiming& s, const blocks_reclaimed&) { return end(s.data); },
-      [&](nascent&, const auto&) { return impossible(); },
-      // After the decision to end, what the living still say changes nothing (I9).
-      [&](auto& s, const auto& e) -> step_result {
-        using ended = std::decay_t<decltype(s)>;
-        using message = std::decay_t<decltype(e)>;
-        constexpr bool ending
-          = std::is_same_v<ended, retiring> || std::is_same_v<ended, draining>
-            || std::is_same_v<ended, quarantined> || std::is_same_v<ended, reclaiming>;
-        constexpr bool over = std::is_same_v<ended, reclaimed>;
-        // The pool gives nothing back unasked, and nothing begins twice.
-        constexpr bool never = std::is_same_v<message, begin_reservation>
-                               || (std::is_same_v<message, blocks_reclaimed> && !over);
-        if constexpr (ending && std::is_same_v<message, commit>)
-          return refuse(std::move(s), e);
-        else if constexpr (over || ending)
-          return never ? impossible() : same();
-        else
-          return said_twice<ended, message> ? same() : impossible();
-      },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
     },
-    before, event);
+    event);
+}
+
+step_result hear(reclaiming& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const blocks_reclaimed&) { return end(s.data); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(reclaimed& s, const event& event, instant) {
+  return std::visit([&](const auto& e) { return otherwise(std::move(s), e); }, event);
+}
+
+} // namespace
+
+step_result step(state before, const event& event, instant now) {
+  return std::visit([&](auto& s) { return hear(s, event, now); }, before);
 }
 
 const char* name_of(const state& s) {
-  static const char* const names[] = {"nascent",  "reserved", "receiving",   "complete",   "live",
-                                      "retiring", "draining", "quarantined", "reclaiming", "reclaimed"};
+  static const char* const names[]
+    = {"nascent",  "reserved", "receiving",   "complete",   "live",
+       "retiring", "draining", "quarantined", "reclaiming", "reclaimed"};
   return names[s.index()];
 }
 

@@ -3,14 +3,14 @@
 //   reserved ─lanes open─▶ receiving ─all lanes landed─▶ complete ─commit─▶ live ─▶ retiring
 //      └──────────┬───────────┴──────────────┬───────────┘                          │
 //                 ▼ revoke, lease expired, mismatch, corrupt                        │
-//              draining ◀───────────────────────────────────────────────────────────┤ a lane's node lost
+//              draining ◀───────────────────────────────────────────────────────────┤ lane lost
 //                 │  every lane stopped, readers quiesced                           ▼
 //                 └────────────▶ reclaiming ─blocks_reclaimed─▶ reclaimed       quarantined
 //
 // draining is the contract's revoked + draining: admission ends with the event that enters it.
-// I5: commit needs the manifest, coverage of every lane, an unexpired lease on this node's clock and
-// the attempt's claim. I3: the pool hears reclaim_blocks only after every lane's stop evidence and
-// the readers' quiescence.
+// I5: commit needs the manifest, coverage of every lane, an unexpired lease on this node's clock
+// and the attempt's claim. I3: the pool hears reclaim_blocks only after every lane's stop evidence
+// and the readers' quiescence.
 #pragma once
 
 #include "protocol/block_pool.hpp"
@@ -135,8 +135,8 @@ using effect
   = std::variant<reserve_granted, open_lane, stop_lane, transfer_opened, transfer_completed,
                  committed, commit_refused, reservation_revoked, mark_live, activate_sequence,
                  cancel_sequence, decode_finished, quarantine_blocks, reclaim_blocks,
-                 forget_attempt, reservation_reclaimed, reservation_quarantined, arm_lease, arm_hold,
-                 end_actor>;
+                 forget_attempt, reservation_reclaimed, reservation_quarantined, arm_lease,
+                 arm_hold, end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

@@ -77,7 +77,8 @@ step_result check_offer(reserved s, const manifest_offered& e, instant now) {
   if (!data.lanes.empty())
     return {std::move(s), {}}; // a repeated offer adds nothing
   if (now >= data.lease_end)
-    return revoke(std::move(data), {reason::lease_expired, "the lease ended before the offer"}, true);
+    return revoke(std::move(data), {reason::lease_expired, "the lease ended before the offer"},
+                  true);
   const auto& asked = data.begun.opened.asked;
   const manifest expected = destination_manifest(data.begun.model, asked, grant_of(data));
   if (failure why = check_manifest(expected, e.offered))

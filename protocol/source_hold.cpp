@@ -186,87 +186,138 @@ step_result finish(const body& data) {
   return {released{}, {source_released{attempt(data)}, end_actor{}}};
 }
 
-} // namespace
+template <class State>
+step_result unchanged(State s) {
+  return {std::move(s), {}};
+}
 
-step_result step(state before, const event& event, instant) {
-  const auto same = [&]() -> step_result { return {std::move(before), {}}; };
-  const auto impossible = [&]() -> step_result {
-    BATON_ASSERT(!"this event cannot happen in this state of a source hold");
-    return same();
-  };
+/// What a state's own table below does not name: nothing reaches the living that they do not
+/// expect, and nothing begins twice.
+template <class State, class Message>
+step_result otherwise(State s, const Message&) {
+  constexpr bool can_happen_here
+    = std::is_same_v<State, released> && !std::is_same_v<Message, begin_hold>;
+  BATON_ASSERT(can_happen_here);
+  return unchanged(std::move(s));
+}
+
+// The transition table: one function for each state.
+
+step_result hear(nascent& s, const event& event, instant) {
   return std::visit(
     overloaded{
-      [&](nascent&, const begin_hold& e) { return begin(e); },
-      // computing
-      [&](computing& s, const transfer_opened& e) { return opened(std::move(s), e); },
-      [&](computing& s, const prefill_computed&) { return computed(std::move(s.data)); },
-      [&](computing& s, const sequence_finished& e) {
-        return compute_failed(std::move(s.data), e);
-      },
-      [&](computing& s, const feed_stopped& e) { return reader_ended(std::move(s.data), e); },
-      [&](computing& s, const feed_rejected& e) { return rejected(std::move(s), e); },
-      [&](computing& s, const stop_lane&) { return drain(std::move(s.data), {}); },
-      [&](computing& s, const cancel_source&) { return drain(std::move(s.data), {}); },
-      // A receipt may overtake the slowest rank's last completion.
-      [&](computing& s, const feed_received& e) -> step_result {
+      [&](const begin_hold& e) { return begin(e); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(computing& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const transfer_opened& e) { return opened(std::move(s), e); },
+      [&](const prefill_computed&) { return computed(std::move(s.data)); },
+      [&](const sequence_finished& e) { return compute_failed(std::move(s.data), e); },
+      [&](const feed_stopped& e) { return reader_ended(std::move(s.data), e); },
+      [&](const feed_rejected& e) { return rejected(std::move(s), e); },
+      [&](const stop_lane&) { return drain(std::move(s.data), {}); },
+      [&](const cancel_source&) { return drain(std::move(s.data), {}); },
+      [&](const feed_received& e) { // it may overtake the slowest rank's last completion
         mark(s.data, e.lane, feed_status::received);
-        return {std::move(s), {}};
+        return unchanged(std::move(s));
       },
-      // offered
-      [&](offered& s, const transfer_opened& e) { return opened(std::move(s), e); },
-      [&](offered& s, const sequence_quiesced&) {
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(offered& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const transfer_opened& e) { return opened(std::move(s), e); },
+      [&](const sequence_quiesced&) {
         s.data.compute = kernels::quiesced;
         return settle(std::move(s.data), {});
       },
-      [&](offered& s, const feed_received& e) {
+      [&](const feed_received& e) {
         mark(s.data, e.lane, feed_status::received);
         return settle(std::move(s.data), {});
       },
-      [&](offered& s, const feed_stopped& e) { return reader_ended(std::move(s.data), e); },
-      [&](offered& s, const feed_rejected& e) { return rejected(std::move(s), e); },
-      [&](offered& s, const stop_lane&) { return drain(std::move(s.data), {}); },
-      [&](offered& s, const cancel_source&) { return drain(std::move(s.data), {}); },
-      // retained: every feed has ended, what they say twice adds nothing
-      [&](retained& s, const retention_expired&) { return release(std::move(s.data), {}); },
-      [&](retained& s, const cancel_source&) { return release(std::move(s.data), {}); },
-      [&](retained&, const transfer_opened&) { return same(); },
-      [&](retained&, const feed_received&) { return same(); },
-      [&](retained&, const feed_stopped&) { return same(); },
-      [&](retained&, const feed_rejected&) { return same(); },
-      // draining
-      [&](draining& s, const sequence_quiesced&) {
+      [&](const feed_stopped& e) { return reader_ended(std::move(s.data), e); },
+      [&](const feed_rejected& e) { return rejected(std::move(s), e); },
+      [&](const stop_lane&) { return drain(std::move(s.data), {}); },
+      [&](const cancel_source&) { return drain(std::move(s.data), {}); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+/// Every feed has ended: what they say twice adds nothing.
+step_result hear(retained& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const retention_expired&) { return release(std::move(s.data), {}); },
+      [&](const cancel_source&) { return release(std::move(s.data), {}); },
+      [&](const transfer_opened&) { return unchanged(std::move(s)); },
+      [&](const feed_received&) { return unchanged(std::move(s)); },
+      [&](const feed_stopped&) { return unchanged(std::move(s)); },
+      [&](const feed_rejected&) { return unchanged(std::move(s)); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(draining& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const sequence_quiesced&) {
         s.data.compute = kernels::quiesced;
         return drain_if_ready(std::move(s.data), {});
       },
-      [&](draining& s, const feed_received& e) {
+      [&](const feed_received& e) {
         mark(s.data, e.lane, feed_status::received);
         return drain_if_ready(std::move(s.data), {});
       },
-      [&](draining& s, const feed_stopped& e) {
+      [&](const feed_stopped& e) {
         mark(s.data, e.lane, feed_status::stopped);
         return drain_if_ready(std::move(s.data), {});
       },
-      [&](draining&, const transfer_opened&) { return same(); }, // nothing will be offered
-      [&](draining&, const prefill_computed&) { return same(); },
-      [&](draining&, const sequence_finished&) { return same(); },
-      [&](draining&, const feed_rejected&) { return same(); },
-      [&](draining&, const stop_lane&) { return same(); },
-      [&](draining&, const cancel_source&) { return same(); },
-      // releasing, released
-      [&](releasing& s, const blocks_reclaimed&) { return finish(s.data); },
-      [&](releasing&, const transfer_opened&) { return same(); },
-      [&](releasing&, const cancel_source&) { return same(); },
-      [&](releasing&, const stop_lane&) { return same(); },
-      [&](releasing&, const sequence_finished&) { return same(); },
-      [&](releasing&, const feed_received&) { return same(); },
-      [&](releasing&, const feed_stopped&) { return same(); },
-      [&](releasing&, const feed_rejected&) { return same(); },
-      [&](releasing&, const retention_expired&) { return same(); },
-      [&](released&, const begin_hold&) { return impossible(); },
-      [&](released&, const auto&) { return same(); },
-      [&](auto&, const auto&) { return impossible(); },
+      [&](const transfer_opened&) { return unchanged(std::move(s)); }, // nothing will be offered
+      [&](const prefill_computed&) { return unchanged(std::move(s)); },
+      [&](const sequence_finished&) { return unchanged(std::move(s)); },
+      [&](const feed_rejected&) { return unchanged(std::move(s)); },
+      [&](const stop_lane&) { return unchanged(std::move(s)); },
+      [&](const cancel_source&) { return unchanged(std::move(s)); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
     },
-    before, event);
+    event);
+}
+
+step_result hear(releasing& s, const event& event, instant) {
+  return std::visit(
+    overloaded{
+      [&](const blocks_reclaimed&) { return finish(s.data); },
+      [&](const transfer_opened&) { return unchanged(std::move(s)); },
+      [&](const cancel_source&) { return unchanged(std::move(s)); },
+      [&](const stop_lane&) { return unchanged(std::move(s)); },
+      [&](const sequence_finished&) { return unchanged(std::move(s)); },
+      [&](const feed_received&) { return unchanged(std::move(s)); },
+      [&](const feed_stopped&) { return unchanged(std::move(s)); },
+      [&](const feed_rejected&) { return unchanged(std::move(s)); },
+      [&](const retention_expired&) { return unchanged(std::move(s)); },
+      [&](const auto& e) { return otherwise(std::move(s), e); },
+    },
+    event);
+}
+
+step_result hear(released& s, const event& event, instant) {
+  return std::visit([&](const auto& e) { return otherwise(std::move(s), e); }, event);
+}
+
+} // namespace
+
+step_result step(state before, const event& event, instant now) {
+  return std::visit([&](auto& s) { return hear(s, event, now); }, before);
 }
 
 const char* name_of(const state& s) {

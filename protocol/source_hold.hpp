@@ -10,8 +10,8 @@
 // only when every feed that was opened has ended by its reader's word and the group's kernels have
 // quiesced. In place (one mixed group) the hold has no blocks of its own: it is the lane's mover,
 // computes only once the reservation has opened the lane, and its quiescence is the lane's stop
-// evidence. A reader that stops, or a computation that fails, ends the hold without being asked: the
-// attempt may be gone.
+// evidence. A reader that stops, or a computation that fails, ends the hold without being asked:
+// the attempt may be gone.
 #pragma once
 
 #include "protocol/block_pool.hpp"
@@ -85,9 +85,9 @@ using event = std::variant<begin_hold, transfer_opened, prefill_computed, sequen
                            sequence_quiesced, feed_received, feed_stopped, feed_rejected, stop_lane,
                            cancel_source, retention_expired, blocks_reclaimed>;
 using effect = std::variant<prefill_accepted, manifest_offered, submit_prefill, open_feed,
-                            withdraw_feed, cancel_sequence, end_sequence, prefill_finished, lane_landed,
-                            lane_stopped, quarantine_blocks, reclaim_blocks, source_failed,
-                            source_released, arm_timer, end_actor>;
+                            withdraw_feed, cancel_sequence, end_sequence, prefill_finished,
+                            lane_landed, lane_stopped, quarantine_blocks, reclaim_blocks,
+                            source_failed, source_released, arm_timer, end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

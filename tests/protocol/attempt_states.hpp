@@ -40,14 +40,20 @@ inline state nascent() { return {}; }
 inline state placing() { return after(nascent(), {start_attempt{id, sample_spec()}}); }
 inline state reserving() { return after(placing(), {attempt_placed{id, sample_source(), {"D3"}}}); }
 inline state prefilling() { return after(reserving(), {granted()}); }
-inline state handing_off() { return after(prefilling(), {prefill_accepted{id}, prefill_finished{id}}); }
+inline state handing_off() {
+  return after(prefilling(), {prefill_accepted{id}, prefill_finished{id}});
+}
 inline state committing() { return after(handing_off(), {transfer_completed{id, {}}}); }
 inline state claimed() { return after(committing(), {commit_claimed{id, {}}}); }
 inline state decoding() { return after(claimed(), {committed{id}}); }
-inline state done() { return after(decoding(), {decode_finished{id, finish_reason::length, {}, 3}}); }
+inline state done() {
+  return after(decoding(), {decode_finished{id, finish_reason::length, {}, 3}});
+}
 inline state done_destination() { return after(done(), {source_released{id}}); }
 inline state abandoned_reserving() { return after(reserving(), {cancel_attempt{id, some_reason}}); }
-inline state abandoned_prefilling() { return after(prefilling(), {cancel_attempt{id, some_reason}}); }
+inline state abandoned_prefilling() {
+  return after(prefilling(), {cancel_attempt{id, some_reason}});
+}
 inline state abandoned() { return after(handing_off(), {cancel_attempt{id, some_reason}}); }
 inline state abandoned_source() { return after(abandoned(), {reclaimed()}); }
 inline state drained() { return after(abandoned_source(), {source_released{id}}); }

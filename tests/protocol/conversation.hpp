@@ -56,8 +56,9 @@ public:
   void expire_leases(); ///< the destination's clock reaches the end of every lease, now
 
   std::uint32_t steps() const { return steps_; }
-  /// Invariants that a step broke, and whatever is not at rest after the end: empty when all is well.
+  /// Invariants that a step broke: empty when all is well.
   const std::vector<std::string>& broken() const { return broken_; }
+  /// Whatever is not at rest: empty after the end.
   std::vector<std::string> not_drained() const;
   const std::vector<protocol::frame_forwarded>& frames() const { return frames_; }
   const std::vector<protocol::request_ended>& outcomes() const { return outcomes_; }
@@ -118,7 +119,8 @@ private:
   };
 
   // conversation.cpp: mail and time
-  void send(const std::string& from, const std::string& to, const std::string& what, action deliver);
+  void send(const std::string& from, const std::string& to, const std::string& what,
+            action deliver);
   template <class Party, class Event>
   void tell(const std::string& from, Party& to, Event event);
   template <class Party, class Event>

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t fates = 3;
 } // namespace
 
-// ---- compute ----------------------------------------------------------------------------------------
+// ---- compute ------------------------------------------------------------------------------------
 
 void conversation::execute(group_party& group, const run_step& plan) {
   const std::string name = group.name.substr(6);
@@ -65,7 +65,7 @@ void conversation::watch(feed_party& feed) {
     say_ready(source_group(), key.second, feed.opened.sequence);
 }
 
-// ---- transfer: the destination is the mover ----------------------------------------------------------
+// ---- transfer: the destination is the mover -----------------------------------------------------
 
 void conversation::offer(feed_party& feed, std::uint32_t piece) {
   const lane_id lane = feed.opened.lane;

@@ -71,7 +71,7 @@ TEST_CASE("a cancel at every step of a conversation ends it and drains") {
   }
 }
 
-TEST_CASE("a lease that ends at any step of a conversation fails it or comes too late, and drains") {
+TEST_CASE("a lease that ends at any step fails the conversation or comes too late, and drains") {
   for (const auto& [name, shape] : shapes) {
     CAPTURE(name);
     std::uint32_t completed = 0;
@@ -91,7 +91,7 @@ TEST_CASE("a lease that ends at any step of a conversation fails it or comes too
   }
 }
 
-TEST_CASE("a lost notice is asked for again and a repeated one adds nothing: the request completes") {
+TEST_CASE("a lost notice is asked for again and a repeated one adds nothing") {
   for (std::uint32_t lost = 0; lost < 8; ++lost)
     for (const std::uint32_t fate : {1U, 2U}) {
       CAPTURE(lost);

@@ -195,8 +195,8 @@ TEST_CASE("each refusal names its constraint, what was needed and what was free"
   const auto third = machine::step(after(leased(), {ask(2)}), ask(3));
   CHECK(refusal(third).why == reason::no_capacity);
   CHECK(refusal(third).text
-        == "D3: prompt and output budget needs 3072 bytes (3 blocks), free are 1024 bytes (1 blocks)"
-           " of 7168 bytes (7 blocks)");
+        == "D3: prompt and output budget needs 3072 bytes (3 blocks), free are 1024 bytes (1"
+           " blocks) of 7168 bytes (7 blocks)");
   const state wide = after({}, {sample_pool("D3", 64, 2), ask(1), ask(2)});
   CHECK(refusal(machine::step(wide, ask(3))).why == reason::no_slot);
   const auto source = machine::step(after({}, {sample_pool("P7", 4, 2), prefill(1)}), prefill(2));

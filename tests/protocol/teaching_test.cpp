@@ -222,7 +222,7 @@ TEST_CASE("a commit in the last instant of the lease is accepted, at exactly its
   CHECK(late.phase() == std::string("draining"));
 }
 
-TEST_CASE("expired credit comes back with the stop evidence, once, and late writes change nothing") {
+TEST_CASE("expired credit comes back once, with the stop evidence; late writes change nothing") {
   destination d;
   d.land(0, 0);
   CHECK(d.free_bytes() == 0);
