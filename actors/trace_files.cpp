@@ -47,7 +47,8 @@ std::optional<std::string_view> text_after(std::string_view line, std::string_vi
 
 bool read_id(std::optional<std::string_view> text, std::uint64_t& id) {
   std::uint64_t none = 0;
-  return text && text->size() == 16 && from_hex(std::string(16, '0') + std::string(*text), none, id);
+  return text && text->size() == 16
+         && from_hex(std::string(16, '0') + std::string(*text), none, id);
 }
 
 /// The key of a line as to_line writes it, without parsing its JSON; none when it looks different.

@@ -1,5 +1,5 @@
-// The trace of a run: every *.trace.jsonl of its directory, mapped and indexed. Only the keys of the
-// records are held in memory; a record is parsed when it is asked for.
+// The trace of a run: every *.trace.jsonl of its directory, mapped and indexed. Only the keys of
+// the records are held in memory; a record is parsed when it is asked for.
 #pragma once
 
 #include "protocol/trace_source.hpp"

@@ -160,8 +160,9 @@ private:
     const auto& node = files_.sections()[files_.keys()[i].section].header.node.value;
     const std::string text = describe(r, node, origin_ns_);
     const std::size_t split = text.find(" ms  ");
-    out_ << " " << text.substr(0, split) << std::setw(9) << std::max<std::int64_t>(0, r.wait_ns()) / 1000
-         << std::setw(9) << (r.end_ns - r.begin_ns) / 1000 << "  " << std::left << std::setw(8)
+    const std::int64_t wait_ns = std::max<std::int64_t>(0, r.wait_ns());
+    out_ << " " << text.substr(0, split) << std::setw(9) << wait_ns / 1000 << std::setw(9)
+         << (r.end_ns - r.begin_ns) / 1000 << "  " << std::left << std::setw(8)
          << mark_of(r) << std::right << std::string(1 + 2 * depth_of(r.actor), ' ')
          << text.substr(split + 5) << "\n";
   }

@@ -55,12 +55,12 @@ namespace invariants {
 void one_owner(const trace_world&, const trace_step&, verdicts&);
 /// I2: what lands, or is computed in place, is the present generation of a block of its own grant.
 void no_late_write(const trace_world&, const trace_step&, verdicts&);
-/// I3: a reservation is reclaimed after the stop evidence of every lane and its readers' quiescence.
+/// I3: a reservation is reclaimed after every lane's stop evidence and its readers' quiescence.
 void no_early_free(const trace_world&, const trace_step&, verdicts&);
 /// I4: each grant of a block has a higher generation than the last.
 void generations_rise(const trace_world&, const trace_step&, verdicts&);
-/// I5: a commit follows an equal manifest, every lane's landing, the claim, and precedes the lease's
-/// end.
+/// I5: a commit follows an equal manifest, every lane's landing and the claim, and precedes the
+/// lease's end.
 void commit_needs_all(const trace_world&, const trace_step&, verdicts&);
 /// I6: one commit per attempt, one owner per request at a time.
 void one_commit(const trace_world&, const trace_step&, verdicts&);

@@ -31,7 +31,8 @@ const std::vector<ending_state>& ending_states() {
     {"reservation", "reclaimed", {}},
     {"lane", "abort_requested", {"lane_stopped", "end_actor"}},
     {"lane", "retired", {}},
-    {"feed", "withdrawn", {"query_lane", "arm_timer", "feed_received", "feed_stopped", "end_actor"}},
+    {"feed", "withdrawn",
+     {"query_lane", "arm_timer", "feed_received", "feed_stopped", "end_actor"}},
     {"feed", "received", {}},
     {"feed", "stopped", {}},
     {"source_hold", "draining", {"lane_stopped", "quarantine_blocks", "reclaim_blocks"}},
@@ -166,7 +167,8 @@ void same_schedule(const trace_world& world, const trace_step& step, verdicts& o
   const auto other = schedule.steps.find(e->step.value);
   if (other != schedule.steps.end() && other->second.slices != slices_text(*e))
     out.add({"I13",
-             where + " as [" + slices_text(*e) + "], another rank as [" + other->second.slices + "]",
+             where + " as [" + slices_text(*e) + "], another rank as [" + other->second.slices
+               + "]",
              {other->second.first_at, step.index},
              {}});
 }
@@ -215,7 +217,8 @@ void everything_drains(const trace_world& world, const trace_ends& ends, verdict
              {}});
   }
   for (const auto& [owner, pool] : world.pools) {
-    const std::uint64_t proven = pool.charged_blocks - std::min(pool.charged_blocks, unproven[owner]);
+    const std::uint64_t proven
+      = pool.charged_blocks - std::min(pool.charged_blocks, unproven[owner]);
     if (proven > 0 && !world.sections[pool.section].incomplete())
       out.add({"I16",
                "pool " + pool.formed.group.value + " ends with " + std::to_string(proven)

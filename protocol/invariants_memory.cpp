@@ -173,7 +173,8 @@ void conserved(const trace_world& world, const trace_step& step, verdicts& out) 
   if (const auto* e = std::get_if<reclaim_blocks>(&step.fact); e != nullptr && step.at("pool")) {
     const charge* c = world.find(e->reservation);
     if (c == nullptr && !step.section.incomplete())
-      out.add({"I12", text(e->reservation) + " is released but was never charged", {step.index}, {}});
+      out.add({"I12", text(e->reservation) + " is released but was never charged", {step.index},
+               {}});
     if (c != nullptr && c->reclaimed_at)
       out.add({"I12", text(c->id) + " is released a second time",
                {c->granted_at, *c->reclaimed_at, step.index}, {}});

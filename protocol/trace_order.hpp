@@ -1,6 +1,6 @@
-// One order for the records of all nodes: a message is handled after the one whose handling sent it,
-// and each actor handles its messages in its own order; what neither decides, the clock decides (all
-// nodes of one host share the monotonic clock).
+// One order for the records of all nodes: a message is handled after the one whose handling sent
+// it, and each actor handles its messages in its own order; what neither decides, the clock decides
+// (all nodes of one host share the monotonic clock).
 #pragma once
 
 #include "protocol/trace_source.hpp"

@@ -32,7 +32,7 @@ struct trace_header {
 /// Identity of a message, carried beside it wherever it goes.
 struct message_header {
   std::uint64_t id = 0;    ///< unique in the cluster: random high bits of the node, then a counter
-  std::uint64_t cause = 0; ///< the message whose handling sent this one; 0: a timer, device or person
+  std::uint64_t cause = 0; ///< whose handling sent this one; 0: a timer, device or person
   std::string sender;      ///< "node:actor", as "P7.0:source_hold/5"
   std::int64_t sent_ns = 0; ///< the sender's monotonic clock (one clock per host)
 

@@ -190,7 +190,8 @@ bool is_mortal(const std::string& machine) {
   return kind != nullptr && !kind->terminal.empty();
 }
 
-std::optional<replay_difference> trace_replay::see(std::uint32_t actor, const trace_record& record) {
+std::optional<replay_difference> trace_replay::see(std::uint32_t actor,
+                                                   const trace_record& record) {
   if (record.machine.empty())
     return {};
   const auto [it, fresh] = actors_.try_emplace(actor);

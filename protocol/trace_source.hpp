@@ -1,5 +1,5 @@
-// A trace as the tools see it: sections of records, addressed by number, so that ten million records
-// can be ordered and checked while only their keys (32 bytes each) are held in memory.
+// A trace as the tools see it: sections of records, addressed by number, so that ten million
+// records can be ordered and checked while only their keys (32 bytes each) are held in memory.
 #pragma once
 
 #include "protocol/trace_record.hpp"

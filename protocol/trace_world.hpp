@@ -1,5 +1,5 @@
-// What the messages seen so far say about ownership: who was granted which blocks, and what evidence
-// has been handled where. Built from messages alone, never from what a machine believes.
+// What the messages seen so far say about ownership: who was granted which blocks, and what
+// evidence has been handled where. Built from messages alone, never from what a machine believes.
 //
 // The numbers named *_at are records (trace_step::index), for the chains of violations.
 #pragma once

@@ -98,7 +98,7 @@ TEST_CASE("flush returns when what was recorded is in the file") {
   CHECK(lines_of(s.path).size() == 2);
 }
 
-TEST_CASE("a recorder that falls behind writes how many records are missing, where they are missing") {
+TEST_CASE("a recorder that falls behind writes how many records are missing, and where") {
   scratch s;
   const std::uint64_t extra = 5;
   std::promise<void> entered;

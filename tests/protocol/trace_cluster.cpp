@@ -194,7 +194,7 @@ private:
     settle();
   }
 
-  // -- effects: what each actor's shell does -------------------------------------------------------
+  // -- effects: what each actor's shell does ------------------------------------------------------
 
   template <class Part, class Effect>
   void run_effect(Part&, const Effect&) {} // timers, and words that nobody here waits for

@@ -1,6 +1,6 @@
-// A whole hand-off in memory: the real machines of a router, two prefill ranks, two decode ranks and
-// a client, with a queue between them and devices that do at once what they are asked. Every handled
-// message leaves the record that its actor would write.
+// A whole hand-off in memory: the real machines of a router, two prefill ranks, two decode ranks
+// and a client, with a queue between them and devices that do at once what they are asked. Every
+// handled message leaves the record that its actor would write.
 #pragma once
 
 #include "protocol/feed.hpp"

@@ -21,7 +21,7 @@ TEST_CASE("the clock orders what nothing else does") {
   CHECK(ordered(keys) == std::vector<std::uint32_t>{1, 2, 0});
 }
 
-TEST_CASE("a message comes after its cause and an actor's records stay in order, whatever the clock") {
+TEST_CASE("a message comes after its cause, an actor's records stay in order, whatever the clock") {
   // 2 was caused by 1 on a node whose clock is ahead; actor 5 handles 3 before 4.
   const std::vector<trace_key> keys
     = {{1, 0, 100, 0, 0}, {2, 1, 50, 1, 1}, {3, 0, 80, 1, 5}, {4, 0, 70, 1, 5}};

@@ -253,7 +253,7 @@ TEST_CASE("a truncated file is not judged at its end, and said so") {
   CHECK(report.notes[0].find("D0.0.trace.jsonl: ") == 0);
 }
 
-TEST_CASE("an altered state, effect or event is a replay difference that names expected and recorded") {
+TEST_CASE("an altered state, effect or event is a difference with what is expected and recorded") {
   memory_trace state = record_hand_offs({});
   state.records.at(state.find("reservation", "commit")).after = "complete";
   const auto v = found(state, "replay");
