@@ -129,7 +129,7 @@ TEST_CASE("a directory without traces, and a file without a header, are errors t
   CHECK(headless.error().text == "D0.1.trace.jsonl:1: expected a trace's header");
 }
 
-TEST_CASE("show prints a request's messages in causal order with commit, receipt, stop and reclaim") {
+TEST_CASE("show prints a request in causal order with commit, receipt, stop and reclaim") {
   const run_directory run(record_hand_offs({}));
   const auto files = opened(run);
   const std::string text = shown(*files, "req-2");
