@@ -85,10 +85,9 @@ failure open_node(node_context& node, const run_input& input) {
   header.node = node.name;
   header.life = node.life;
   header.cluster = input.cluster.name;
-  // wall clock: only for people who read the trace
-  header.opened_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                            std::chrono::system_clock::now().time_since_epoch())
-                            .count();
+  const auto now = std::chrono::system_clock::now(); // wall clock: shown by trace readers only
+  header.opened_unix_ms
+    = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
   auto trace = trace_recorder::open(input.options.dir + "/client.trace.jsonl", header);
   if (!trace)
     return trace.error();

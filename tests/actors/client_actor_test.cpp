@@ -2,7 +2,7 @@
 #include "actors/client.hpp"
 #include "actors/messages_caf.hpp"
 #include "actors/shell.hpp"
-#include "client_support.hpp"
+#include "tests/actors/client_support.hpp"
 
 #include <chrono>
 #include <functional>

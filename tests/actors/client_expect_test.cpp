@@ -1,5 +1,5 @@
 #include "actors/client_expect.hpp"
-#include "client_support.hpp"
+#include "tests/actors/client_support.hpp"
 
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,5 @@
 #include "actors/client_pools.hpp"
-#include "client_support.hpp"
+#include "tests/actors/client_support.hpp"
 
 using namespace client_support;
 using actors::pools_watch;
@@ -69,7 +69,8 @@ TEST_CASE("what is left is named: blocks by what holds them, actors by node, sil
 }
 
 TEST_CASE("a pool's waiting attempts and used slots count even when its blocks are free") {
-  for (const auto member : {&pool_status::leased, &pool_status::waiting, &pool_status::slots_used}) {
+  for (const auto member :
+       {&pool_status::leased, &pool_status::waiting, &pool_status::slots_used}) {
     pools_watch watch(teaching());
     answer_nodes(watch);
     watch.answered(pool("P7", 256));

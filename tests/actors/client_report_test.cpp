@@ -1,6 +1,6 @@
 #include "actors/client_output.hpp"
 #include "actors/client_report.hpp"
-#include "client_support.hpp"
+#include "tests/actors/client_support.hpp"
 
 #include <sstream>
 

@@ -1,4 +1,4 @@
-#include "client_support.hpp"
+#include "tests/actors/client_support.hpp"
 
 #include <algorithm>
 
@@ -76,7 +76,7 @@ TEST_CASE("a prompt is submitted as the script gives it") {
   run.start(at_ms(0));
   const auto due = run.take_due(at_ms(0));
   REQUIRE(due.size() == 3);
-  CHECK(due[0].message.prompt_text == "In the");
+  CHECK(due[0].message.prompt_text.text == "In the");
   CHECK(due[0].message.spec.prompt_tokens == 0);
   CHECK(due[1].message.prompt.ids == std::vector<std::int32_t>{5, 6});
   CHECK(due[1].message.spec.prompt_tokens == 2);

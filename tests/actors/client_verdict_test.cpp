@@ -1,5 +1,5 @@
 #include "actors/client_verdict.hpp"
-#include "client_support.hpp"
+#include "tests/actors/client_support.hpp"
 
 #include <sstream>
 
