@@ -43,8 +43,8 @@ void live_output::frame(const frame_forwarded& message) {
 }
 
 void live_output::text(const frame_text& message) {
-  if (mode_ == live_mode::text && !message.text.empty())
-    write(message.external, message.text);
+  if (mode_ == live_mode::text && !message.text.text.empty())
+    write(message.external, message.text.text);
 }
 
 /// Several answers may come at once: each change of request begins a line with its name.

@@ -115,7 +115,7 @@ void client_run::phase(const phase_entered& message, instant now) {
 
 void client_run::text(const frame_text& message) {
   if (auto* account = find_open(message.external, "text"))
-    account->text += message.text;
+    account->text += message.text.text;
 }
 
 std::optional<cancel_request> client_run::frame(const frame_forwarded& message, instant now) {

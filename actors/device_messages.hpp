@@ -146,7 +146,7 @@ struct attempt_started {
 struct frame_text {
   external_id external;
   std::uint32_t index = 0;
-  std::string text;
+  private_text text;
 
   static constexpr const char* type = "frame_text";
   template <class S>

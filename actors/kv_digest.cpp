@@ -1,7 +1,6 @@
 #include "actors/kv_digest.hpp"
 
 #define XXH_INLINE_ALL
-#include <algorithm>
 #include <xxhash.h>
 
 namespace baton::actors {
@@ -14,15 +13,14 @@ std::uint64_t digest_run(const gpu::geometry& shape, const gpu::kv_arena& arena,
                          std::uint64_t run, std::uint64_t seed) {
   const std::uint64_t token_bytes = std::uint64_t{shape.head_dim} * shape.kv_element_bytes;
   const std::uint64_t run_bytes = token_bytes * shape.block_tokens;
-  XXH3_state_t state;
-  XXH3_64bits_reset_withSeed(&state, seed);
-  for (std::uint32_t done = 0; done < tokens; done += shape.block_tokens) {
-    const std::uint32_t count = std::min(tokens - done, shape.block_tokens);
-    const std::uint64_t block = blocks.at(done / shape.block_tokens).value;
-    const std::byte* from = arena.base + block * gpu::block_bytes(shape) + run * run_bytes;
-    XXH3_64bits_update(&state, from, count * token_bytes);
+  std::uint64_t digest = seed;
+  for (std::uint32_t t = 0; t < tokens; ++t) { // chained by token: independent of the block size
+    const std::uint64_t block = blocks.at(t / shape.block_tokens).value;
+    const std::byte* from = arena.base + block * gpu::block_bytes(shape) + run * run_bytes
+                            + (t % shape.block_tokens) * token_bytes;
+    digest = XXH3_64bits_withSeed(from, token_bytes, digest);
   }
-  return XXH3_64bits_digest(&state);
+  return digest;
 }
 
 } // namespace

@@ -14,6 +14,7 @@
 #include "protocol/trace_record.hpp"
 
 #include <caf/io/middleman.hpp>
+#include <chrono>
 
 namespace baton::actors {
 
@@ -67,8 +68,8 @@ void configure(caf::actor_system_config& config, std::int64_t heartbeat_ms,
   config.set("scheduler.max-throughput", std::size_t{10});
   config.set("middleman.workers", std::size_t{1});
   config.set("middleman.enable-automatic-connections", false);
-  config.set("middleman.heartbeat-interval", static_cast<std::size_t>(heartbeat_ms));
-  config.set("middleman.connection-timeout", static_cast<std::size_t>(peer_timeout_ms));
+  config.set("middleman.heartbeat-interval", caf::timespan(std::chrono::milliseconds(heartbeat_ms)));
+  config.set("middleman.connection-timeout", caf::timespan(std::chrono::milliseconds(peer_timeout_ms)));
 }
 
 } // namespace baton::actors

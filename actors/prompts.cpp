@@ -15,12 +15,12 @@ using namespace protocol;
 namespace {
 
 outcome<token_list> raw_prompt(const prompt_reader& reader, const submit_request& asked) {
-  if (!asked.prompt_text.empty()) {
+  if (!asked.prompt_text.text.empty()) {
     if (!reader.tokenizer)
       return failure{reason::bad_input,
                      "prompt: this cluster's executor is synthetic and reads no text; give "
                      "prompt_tokens or prompt_length"};
-    auto ids = reader.tokenizer->encode(asked.prompt_text);
+    auto ids = reader.tokenizer->encode(asked.prompt_text.text);
     if (!ids)
       return ids.error();
     return token_list{std::move(ids.value())};

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstring>
 #include <csignal>
 #include <iostream>
 #include <poll.h>

@@ -135,6 +135,15 @@ template <>
 inline constexpr bool may_be_null<token_id> = true;
 
 template <>
+struct json_form<private_text> {
+  static json write(const private_text& value) { return {{"bytes", value.text.size()}}; }
+  static json_error read(const json&, private_text& value) {
+    value = {};
+    return {};
+  }
+};
+
+template <>
 struct json_form<packed_floats> {
   static json write(const packed_floats& value) { return {{"count", value.values.size()}}; }
   static json_error read(const json& from, packed_floats& value);

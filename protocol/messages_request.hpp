@@ -16,7 +16,7 @@ namespace baton::protocol {
 /// How tokens are drawn; seed and position alone decide each draw.
 struct sampling_spec {
   real temperature;
-  real top_p;
+  real top_p = real::of(1.0F);
   std::uint32_t top_k = 0;
   std::uint64_t seed = 0;
 
@@ -89,29 +89,33 @@ struct request_spec {
 /// Why generation ended; `none` while it goes on.
 enum class finish_reason : std::uint8_t { none, stop, length };
 const char* to_string(finish_reason r);
+constexpr finish_reason last_value(finish_reason) { return finish_reason::length; }
 
 /// How a request ended for its client. `refused`: it was never admitted.
 enum class outcome_kind : std::uint8_t { completed, failed, cancelled, interrupted, refused };
 const char* to_string(outcome_kind k);
+constexpr outcome_kind last_value(outcome_kind) { return outcome_kind::refused; }
 
 /// Where an attempt is, as its request and its client see it.
 enum class attempt_phase : std::uint8_t {
   placing, reserving, prefilling, handing_off, decoding, done, abandoned, drained
 };
 const char* to_string(attempt_phase p);
+constexpr attempt_phase last_value(attempt_phase) { return attempt_phase::drained; }
 
 // ---- client -> router ----------------------------------------------------------------------------
 
 /// Exactly one of prompt_text and prompt is set, unless spec.prompt_tokens asks for a synthetic one.
 struct submit_request {
   request_spec spec;
-  std::string prompt_text;
+  private_text prompt_text;
   token_list prompt;
 
   static constexpr const char* type = "submit_request";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("spec", s.spec), field("prompt", s.prompt));
+    return std::make_tuple(field("spec", s.spec), field("prompt_text", s.prompt_text),
+                           field("prompt", s.prompt));
   }
 };
 

@@ -5,6 +5,8 @@
 #include "protocol/fields.hpp"
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace baton::protocol {
@@ -28,6 +30,21 @@ struct token_id {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("value", s.value));
+  }
+};
+
+/// Text of a prompt or an answer. On the wire: the text. In JSON: {"bytes": N}, which reads back
+/// as nothing.
+struct private_text {
+  std::string text;
+
+  private_text() = default;
+  private_text(std::string t) : text(std::move(t)) {}
+
+  static constexpr const char* type = "private_text";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("text", s.text));
   }
 };
 
