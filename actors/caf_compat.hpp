@@ -51,8 +51,9 @@ namespace baton::protocol {
 
 template <class Inspector, class T, std::enable_if_t<has_fields_v<T>, int> = 0>
 typename Inspector::result_type inspect(Inspector& f, T& x) {
-  return std::apply([&](auto... members) { return f(caf::meta::type_name(T::type), members.value...); },
-                    T::fields(x));
+  return std::apply(
+    [&](auto... members) { return f(caf::meta::type_name(T::type), members.value...); },
+    T::fields(x));
 }
 
 template <class Inspector, class Tag, class Rep>

@@ -7,7 +7,7 @@
 
 namespace baton::protocol {
 
-// ---- devices ----------------------------------------------------------------------------------------
+// ---- devices
 
 /// Feed -> compute device: tell me source_ready of this sequence; the watcher travels with it.
 struct watch_sequence {
@@ -129,7 +129,7 @@ struct channel_ready {
   }
 };
 
-// ---- inside the router's node -----------------------------------------------------------------------
+// ---- inside the router's node
 
 /// Request -> router: the attempt's handle travels with it; losses of its groups are told to it.
 struct attempt_started {
@@ -156,7 +156,7 @@ struct frame_text {
   }
 };
 
-// ---- node guards ------------------------------------------------------------------------------------
+// ---- node guards
 
 /// I am this node; my handles travel beside it. Sent until answered.
 struct hello {
@@ -247,9 +247,10 @@ struct end_node {
   }
 };
 
-// ---- status -----------------------------------------------------------------------------------------
+// ---- status
 
-/// Client or person -> router's node guard, which passes it to every node; the asker travels with it.
+/// Client or person -> router's node guard, which passes it to every node; the asker travels with
+/// it.
 struct ask_status {
   static constexpr const char* type = "ask_status";
   template <class S>

@@ -1,8 +1,10 @@
 // Every actor of a node: how it is started, what it takes and what it says. The message types are
 // in protocol/messages_*.hpp; each travels as (message_header, handle, message).
 //
-//   client ─▶ router ─▶ request ─▶ attempt ─┬─▶ pool(D) ─▶ reservation ─▶ lane ⇄ transfer device ══╗
-//                                           └─▶ pool(P) ─▶ source hold ─▶ feed ⇄ transfer device ══╝
+//   client ─▶ router ─▶ request ─▶ attempt ─┬─▶ pool(D) ─▶ reservation ─▶ lane ⇄ transfer device
+// ══╗
+//                                           └─▶ pool(P) ─▶ source hold ─▶ feed ⇄ transfer device
+// ══╝
 //             reservation ─▶ rank group(D) ⇄ compute devices      source hold ─▶ rank group(P)
 //
 // An actor is started by the one that owns it, and its first message opens its machine.
@@ -21,7 +23,7 @@
 
 namespace baton::actors {
 
-// ---- the router's node ---------------------------------------------------------------------------
+// ---- the router's node
 
 /// What the router reads prompts with: the one owner of tokenisation.
 struct prompt_reader {
@@ -51,7 +53,7 @@ handle spawn_attempt(caf::actor_system& system, node_context& node,
                      const protocol::attempt_id& attempt, handle request, handle router,
                      std::shared_ptr<const protocol::token_list> prompt);
 
-// ---- a group leader's node -----------------------------------------------------------------------
+// ---- a group leader's node
 
 /// Takes form_pool, then reserve_request, start_prefill, withdraw_attempt (attempt; the request or
 /// the reservation travels with them), mark_live, quarantine_blocks, reclaim_blocks (reservation,
@@ -74,7 +76,7 @@ handle spawn_source_hold(caf::actor_system& system, node_context& node,
 /// step_completed, step_failed, kv_digested (compute devices). Machine: rank_group.
 handle spawn_rank_group(caf::actor_system& system, node_context& node);
 
-// ---- every rank's node ---------------------------------------------------------------------------
+// ---- every rank's node
 
 /// Owns the rank's compute device. Takes begin_sequence, end_sequence, run_step, poison_rank,
 /// digest_kv (group leader), keep_resume, forget_attempt, watch_sequence. Says step_completed,

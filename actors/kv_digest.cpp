@@ -32,9 +32,9 @@ std::uint64_t kv_digest(const gpu::geometry& shape, const gpu::kv_arena& arena,
   for (std::uint32_t layer = 0; layer < shape.layers; ++layer)
     for (std::uint32_t plane = 0; plane < 2; ++plane)
       for (std::uint32_t head = 0; head < local_heads; ++head) {
-        const std::uint64_t run = (std::uint64_t{layer} * 2 + plane) * local_heads + head;
-        const std::uint64_t global
-          = (std::uint64_t{layer} * 2 + plane) * shape.kv_heads + shape.tp_rank * local_heads + head;
+        const std::uint64_t row = std::uint64_t{layer} * 2 + plane;
+        const std::uint64_t run = row * local_heads + head;
+        const std::uint64_t global = row * shape.kv_heads + shape.tp_rank * local_heads + head;
         digest ^= digest_run(shape, arena, blocks, tokens, run, global + 1);
       }
   return digest;

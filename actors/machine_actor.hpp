@@ -1,4 +1,5 @@
-// The one way from a mailbox to a pure machine and back: message -> event -> step -> record -> effects.
+// The one way from a mailbox to a pure machine and back: message -> event -> step -> record ->
+// effects.
 //
 // A derived actor names its machine, says what its records are about, and has one `run` for each
 // effect. It adds no decision of its own: a branch on the state belongs into protocol/.

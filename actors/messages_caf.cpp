@@ -52,8 +52,8 @@ void add_messages(caf::actor_system_config& config) {
   add<message_header, submit_request, request_accepted, keep_resume, forget_attempt>(config);
   add<watch_sequence, resume_offer, feed_ended, resume_landed, plan_ended, channel_failed,
       connect_peer, channel_ready, attempt_started, frame_text>(config);
-  add<hello, peer_found, connect_due, heartbeat, tick, end_node, ask_router, router_is, ask_status, pool_status,
-      node_status>(config);
+  add<hello, peer_found, connect_due, heartbeat, tick, end_node, ask_router, router_is,
+      ask_status, pool_status, node_status>(config);
   config.add_message_type<std::vector<caf::strong_actor_ptr>>("handles");
 }
 
@@ -68,8 +68,9 @@ void configure(caf::actor_system_config& config, std::int64_t heartbeat_ms,
   config.set("scheduler.max-throughput", std::size_t{10});
   config.set("middleman.workers", std::size_t{1});
   config.set("middleman.enable-automatic-connections", false);
-  config.set("middleman.heartbeat-interval", caf::timespan(std::chrono::milliseconds(heartbeat_ms)));
-  config.set("middleman.connection-timeout", caf::timespan(std::chrono::milliseconds(peer_timeout_ms)));
+  const auto span = [](std::int64_t ms) { return caf::timespan(std::chrono::milliseconds(ms)); };
+  config.set("middleman.heartbeat-interval", span(heartbeat_ms));
+  config.set("middleman.connection-timeout", span(peer_timeout_ms));
 }
 
 } // namespace baton::actors

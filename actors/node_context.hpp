@@ -1,5 +1,6 @@
 // What every actor of one node shares: who this node is, its configuration, its trace, and the
-// handles of its peers. Several nodes may live in one process (loopback), each with its own context.
+// handles of its peers. Several nodes may live in one process (loopback), each with its own
+// context.
 #pragma once
 
 #include "actors/caf_compat.hpp"

@@ -136,8 +136,8 @@ private:
       h.descriptor.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     const auto& own = setup_.own;
-    send(caf::actor_cast<caf::actor>(guard), message_header{node().next_message_id(), 0, label(), 0},
-         std::move(h),
+    const message_header header{node().next_message_id(), 0, label(), 0};
+    send(caf::actor_cast<caf::actor>(guard), header, std::move(h),
          std::vector<handle>{own.node, own.transfer, own.compute, own.pool, own.group, own.router});
   }
 

@@ -14,7 +14,7 @@ namespace baton::actors {
 struct host_options {
   std::string dir;              ///< run directory
   std::string run_id;
-  bool use_network = true;      ///< publish and connect by port; else introduce() inside the process
+  bool use_network = true;      ///< connect by port; else introduce() inside the process
   std::function<void(const std::string&)> say;
 };
 

@@ -22,7 +22,8 @@ public:
 
   caf::behavior make_behavior() override {
     auto* self = this;
-    return machine_behavior([self](const message_header&, const handle&, end_node&) { self->quit(); });
+    return machine_behavior(
+      [self](const message_header&, const handle&, end_node&) { self->quit(); });
   }
 
   subject about_what() const { return about_; }

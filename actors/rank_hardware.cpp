@@ -185,7 +185,8 @@ failure rank_hardware::make_endpoint(transport::hub& hub) {
                       ? transport::path_kind::shared_arena
                       : transport::path_kind::pull;
   auto made = cluster.path == hand_off_path::loopback
-                ? transport::make_loopback(hub, node_.name, node_.life, *arena_, limits, sink, check)
+                ? transport::make_loopback(hub, node_.name, node_.life, *arena_, limits, sink,
+                                           check)
                 : transport::make_ucx(kind, node_.life, *arena_, limits, sink, check);
   if (!made)
     return made.error();

@@ -57,7 +57,8 @@ public:
     first.tp_degree = node().group->ranks;
     first.block_tokens = node().group->kv.block_tokens;
     first.retention_ms = node().cluster.retention_ms;
-    const handle hold = spawn_source_hold(home_system(), node(), e, self_handle(), a.attempt, a.with);
+    const handle hold
+      = spawn_source_hold(home_system(), node(), e, self_handle(), a.attempt, a.with);
     first.opened = std::move(e);
     send_to(hold, std::move(first));
   }

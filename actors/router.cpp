@@ -1,5 +1,5 @@
-// The router: the one owner of tokenisation, of admission by tenant, of placement and of attempt ids.
-// See protocol/membership.hpp for what it decides.
+// The router: the one owner of tokenisation, of admission by tenant, of placement and of attempt
+// ids. See protocol/membership.hpp for what it decides.
 #include "actors/device_messages.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/machine_actor.hpp"

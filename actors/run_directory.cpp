@@ -107,8 +107,9 @@ std::uint16_t port_of(const cluster_config& cluster, const node_name& name) {
 
 failure make_run_directory(const std::string& dir, const cluster_config& cluster) {
   if (const int pid = running_supervisor(dir))
-    return {reason::duplicate, dir + ": a cluster runs here already (process "
-                                 + std::to_string(pid) + "); stop it with: baton down --dir " + dir};
+    return {reason::duplicate,
+            dir + ": a cluster runs here already (process " + std::to_string(pid)
+              + "); stop it with: baton down --dir " + dir};
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error)

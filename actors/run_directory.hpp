@@ -28,7 +28,8 @@ std::uint16_t port_of(const protocol::cluster_config& cluster, const protocol::n
 
 /// Makes the folder and writes cluster.json and run_id. Old traces and logs are removed. Refused
 /// (duplicate) while a cluster runs in it.
-protocol::failure make_run_directory(const std::string& dir, const protocol::cluster_config& cluster);
+protocol::failure make_run_directory(const std::string& dir,
+                                     const protocol::cluster_config& cluster);
 
 /// The supervisor's process number, 0 when none runs there.
 int running_supervisor(const std::string& dir);

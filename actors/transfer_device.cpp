@@ -34,7 +34,8 @@ public:
       handler<channel_failed>(self), handler<end_node>(self)};
   }
 
-  // -- destination end ------------------------------------------------------------------------------
+  // -- destination end
+  // ------------------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, open_lane& e) {
     const handle lane = spawn_lane(home_system(), node(), e, sender(), self_handle());
@@ -58,7 +59,8 @@ public:
     setup_.endpoint->send_receipt(e.lane, lanes_.at(e.lane).opened.source_node);
   }
 
-  // -- source end -----------------------------------------------------------------------------------
+  // -- source end
+  // -----------------------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, open_feed& e) {
     const handle feed = spawn_feed(home_system(), node(), e, sender(), self_handle(), compute_);
@@ -92,7 +94,8 @@ public:
   }
   void on_message(const message_header&, const handle&, feed_ended& e) { feeds_.erase(e.lane); }
 
-  // -- what the endpoint says -----------------------------------------------------------------------
+  // -- what the endpoint says
+  // -----------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, lane_admitted& e) {
     tell(lanes_, e.lane, e);
@@ -127,7 +130,8 @@ public:
     tell(feeds_, e.lane, e);
   }
 
-  // -- channels -------------------------------------------------------------------------------------
+  // -- channels
+  // -------------------------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, connect_peer& e) {
     const auto* bytes = reinterpret_cast<const std::byte*>(e.descriptor.data());

@@ -17,6 +17,8 @@ struct instant {
 };
 
 constexpr instant after_ms(instant now, std::int64_t ms) { return {now.ns + ms * 1'000'000}; }
-constexpr std::int64_t ms_between(instant from, instant to) { return (to.ns - from.ns) / 1'000'000; }
+constexpr std::int64_t ms_between(instant from, instant to) {
+  return (to.ns - from.ns) / 1'000'000;
+}
 
 } // namespace baton::protocol

@@ -1,8 +1,8 @@
 // Which bytes of a block go from which prefill rank to which decode rank.
 //
-// Each rank of a TP group holds one interval of the model's KV heads. A lane exists for each pair of
-// ranks whose intervals meet; it carries the heads they share, for every layer and plane of a block.
-// Lanes are keyed by (source rank, destination rank), never by one rank alone.
+// Each rank of a TP group holds one interval of the model's KV heads. A lane exists for each pair
+// of ranks whose intervals meet; it carries the heads they share, for every layer and plane of a
+// block. Lanes are keyed by (source rank, destination rank), never by one rank alone.
 #pragma once
 
 #include "protocol/ids.hpp"

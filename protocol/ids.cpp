@@ -23,7 +23,8 @@ bool from_hex(const std::string& text, std::uint64_t& high, std::uint64_t& low) 
     const bool decimal = c >= '0' && c <= '9';
     if (!decimal && !(c >= 'a' && c <= 'f'))
       return false;
-    halves[i / 16] = (halves[i / 16] << 4) | static_cast<std::uint64_t>(decimal ? c - '0' : c - 'a' + 10);
+    const int digit = decimal ? c - '0' : c - 'a' + 10;
+    halves[i / 16] = (halves[i / 16] << 4) | static_cast<std::uint64_t>(digit);
   }
   high = halves[0];
   low = halves[1];

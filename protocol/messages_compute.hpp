@@ -1,12 +1,12 @@
-// Messages of a rank group: what a source hold or a reservation asks of the group's leader, the step
-// plans that the leader issues to every rank, and what the ranks say has happened.
+// Messages of a rank group: what a source hold or a reservation asks of the group's leader, the
+// step plans that the leader issues to every rank, and what the ranks say has happened.
 #pragma once
 
 #include "protocol/messages_reserve.hpp"
 
 namespace baton::protocol {
 
-// ---- hold, reservation -> group ---------------------------------------------------------------------
+// ---- hold, reservation -> group
 
 /// Compute the prompt's KV into these blocks, chunk by chunk.
 struct submit_prefill {
@@ -60,7 +60,7 @@ struct cancel_sequence {
   }
 };
 
-// ---- group -> hold, reservation, request ------------------------------------------------------------
+// ---- group -> hold, reservation, request
 
 /// Every rank's kernels for the whole prompt have completed.
 struct prefill_computed {
@@ -117,7 +117,7 @@ struct sequence_quiesced {
   }
 };
 
-// ---- group -> ranks ---------------------------------------------------------------------------------
+// ---- group -> ranks
 
 /// What a slice of a step does with its sequence.
 enum class slice_kind : std::uint8_t {
@@ -224,7 +224,7 @@ struct digest_kv {
   }
 };
 
-// ---- ranks -> group ---------------------------------------------------------------------------------
+// ---- ranks -> group
 
 /// What a slice produced.
 struct slice_output {

@@ -103,9 +103,10 @@ enum class attempt_phase : std::uint8_t {
 const char* to_string(attempt_phase p);
 constexpr attempt_phase last_value(attempt_phase) { return attempt_phase::drained; }
 
-// ---- client -> router ----------------------------------------------------------------------------
+// ---- client -> router
 
-/// Exactly one of prompt_text and prompt is set, unless spec.prompt_tokens asks for a synthetic one.
+/// Exactly one of prompt_text and prompt is set, unless spec.prompt_tokens asks for a synthetic
+/// one.
 struct submit_request {
   request_spec spec;
   private_text prompt_text;
@@ -131,7 +132,7 @@ struct cancel_request {
   }
 };
 
-// ---- router -> client ----------------------------------------------------------------------------
+// ---- router -> client
 
 struct request_accepted {
   external_id external;
@@ -193,7 +194,7 @@ struct request_ended {
   }
 };
 
-// ---- inside the router ---------------------------------------------------------------------------
+// ---- inside the router
 
 struct open_request {
   request_id request;

@@ -313,7 +313,7 @@ struct source_released {
   }
 };
 
-// ---- with the pool -------------------------------------------------------------------------------
+// ---- with the pool
 
 /// The three changes a holder asks of its pool; each names its reservation, none names a number.
 struct mark_live {

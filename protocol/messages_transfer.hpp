@@ -6,7 +6,7 @@
 
 namespace baton::protocol {
 
-// ---- reservation <-> lane (destination end) ---------------------------------------------------------
+// ---- reservation <-> lane (destination end)
 
 /// Reservation -> transfer device of one destination rank: a new lane with its grants.
 struct open_lane {
@@ -98,7 +98,7 @@ struct lane_lost {
   }
 };
 
-// ---- transfer device -> lane ------------------------------------------------------------------------
+// ---- transfer device -> lane
 
 /// The device's table of grants has the lane.
 struct lane_admitted {
@@ -151,7 +151,7 @@ struct receives_quiesced {
   }
 };
 
-// ---- lane -> transfer device ------------------------------------------------------------------------
+// ---- lane -> transfer device
 
 /// Enter the lane into the table of grants.
 struct admit_lane {
@@ -198,7 +198,7 @@ struct keep_resume {
   }
 };
 
-// ---- source hold <-> feed (source end) --------------------------------------------------------------
+// ---- source hold <-> feed (source end)
 
 /// Hold -> transfer device of one source rank: offer the pieces of a lane as they become final.
 struct open_feed {
@@ -272,7 +272,7 @@ struct feed_rejected {
   }
 };
 
-// ---- devices -> feed --------------------------------------------------------------------------------
+// ---- devices -> feed
 
 /// Compute device -> feed: the kernels that wrote positions [0, computed_tokens) have completed.
 struct source_ready {
@@ -341,7 +341,7 @@ struct stall_ended {
   }
 };
 
-// ---- feed -> transfer device ------------------------------------------------------------------------
+// ---- feed -> transfer device
 
 /// Offer one finished block.
 struct offer_piece {

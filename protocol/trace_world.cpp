@@ -190,8 +190,6 @@ struct applier {
     request.frame_at = step.index;
   }
   void operator()(const submit_request& e) {
-    if (!step.at_client())
-      return;
     auto& name = w.externals[e.spec.external.value];
     ++name.submitted;
     name.last_at = step.index;

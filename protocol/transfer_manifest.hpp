@@ -1,5 +1,6 @@
 // Builds the two manifests of a hand-off: the destination's from what it trusts, the source's from
-// what it computes. They share no field's source but the request itself, or agreement would be empty.
+// what it computes. They share no field's source but the request itself, or agreement would be
+// empty.
 #pragma once
 
 #include "protocol/messages_reserve.hpp"

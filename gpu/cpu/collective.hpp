@@ -1,7 +1,8 @@
 // Host collectives between the ranks of one group: processes or threads on one host.
 //
 //   rank 0: [schedule|data] ──arrive──┐
-//   rank 1: [schedule|data] ──arrive──┼─▶ all schedules equal? ─▶ read the others' data, fixed order
+//   rank 1: [schedule|data] ──arrive──┼─▶ all schedules equal? ─▶ read the others' data, fixed
+// order
 //   rank 2: [schedule|data] ──arrive──┘        └ no ─▶ poison, both schedules in the reason
 //
 // No rank reads another's data before it has seen that all are in the same operation, and every
