@@ -65,6 +65,7 @@ struct script_expectation {
 
 struct script {
   std::string name;
+  std::string about; ///< what the script shows, for people
   std::vector<scripted_request> requests;
   std::vector<request_generator> generate;
   std::uint32_t max_open = 64; ///< open at once, all batches together
@@ -74,8 +75,8 @@ struct script {
   static constexpr const char* type = "script";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("name", s.name), field("requests", s.requests),
-                           field("generate", s.generate), field("max_open", s.max_open),
+    return std::make_tuple(field("name", s.name), field("about", s.about),
+                           field("requests", s.requests), field("generate", s.generate), field("max_open", s.max_open),
                            field("timeout_ms", s.timeout_ms), field("expect", s.expect));
   }
 };

@@ -54,6 +54,7 @@ script_expectation read_expectation(json_object from) {
 script read_script(json_object& from) {
   script s;
   s.name = from.name("name");
+  s.about = from.text("about", 4096, "");
   from.each("requests", limits::script_requests_max,
             [&](json_object& request) { s.requests.push_back(read_request(request)); });
   from.each("generate", limits::script_requests_max,
