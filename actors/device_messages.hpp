@@ -165,6 +165,7 @@ struct hello {
   std::uint32_t version = 1; ///< of all messages between nodes
   std::string cluster;
   std::int32_t process = 0;
+  bool answer = false; ///< sent because of a hello from a peer that is known already
   std::string descriptor; ///< of its endpoint; empty without one
 
   static constexpr const char* type = "hello";
@@ -172,7 +173,8 @@ struct hello {
   static auto fields(S& s) {
     return std::make_tuple(field("node", s.node), field("life", s.life),
                            field("version", s.version), field("cluster", s.cluster),
-                           field("process", s.process), field("descriptor", s.descriptor));
+                           field("process", s.process), field("answer", s.answer),
+                           field("descriptor", s.descriptor));
   }
 };
 
@@ -214,6 +216,15 @@ struct router_is {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("version", s.version), field("cluster", s.cluster));
+  }
+};
+
+/// Router -> node guard: your node_joined has been heard.
+struct join_heard {
+  static constexpr const char* type = "join_heard";
+  template <class S>
+  static auto fields(S&) {
+    return std::make_tuple();
   }
 };
 

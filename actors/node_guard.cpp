@@ -18,7 +18,8 @@ namespace {
 using namespace protocol;
 
 constexpr std::uint32_t message_version = 1;
-constexpr std::int64_t connect_retry_ms = 50;
+constexpr std::int64_t connect_retry_ms = 50;     // while the cluster comes together
+constexpr std::int64_t reconnect_retry_ms = 1000; // to a peer that was lost
 
 class node_guard_actor : public shell {
 public:
@@ -44,12 +45,16 @@ public:
       },
       handler<peer_found>(self), handler<connect_due>(self), handler<heartbeat>(self),
       handler<channel_ready>(self), handler<ask_router>(self), handler<ask_status>(self),
-      handler<tick>(self), handler<end_node>(self)};
+      handler<join_heard>(self), handler<tick>(self), handler<end_node>(self)};
   }
 
-  void on_message(const message_header&, const handle& guard, peer_found&) { send_hello(guard); }
+  void on_message(const message_header&, const handle& guard, peer_found&) {
+    send_hello(guard, false);
+  }
 
   void on_message(const message_header&, const handle&, connect_due& e) { connect(e.node); }
+
+  void on_message(const message_header&, const handle&, join_heard&) { join_ = join_phase::heard; }
 
   void on_message(const message_header&, const handle&, heartbeat& e) {
     const auto it = met_.find(e.node);
@@ -91,6 +96,14 @@ public:
     }
     for (const auto& name : silent)
       lose(name, "silent for " + std::to_string(node().cluster.peer_timeout_ms) + " ms");
+    // Two nodes that connect to each other at once keep one connection, and what was sent on the
+    // other is gone: whatever has not been answered is said again.
+    if (use_network_)
+      for (const auto& [name, other] : expected_)
+        if (met_.count(name) == 0 && connecting_.count(name) == 0)
+          connect(name);
+    if (join_ == join_phase::said)
+      say_joined();
     send_later(node().cluster.heartbeat_ms, tick{});
   }
 
@@ -102,6 +115,9 @@ public:
   }
 
 private:
+  /// Until every peer is met; until the router has heard of it.
+  enum class join_phase : std::uint8_t { waiting, said, heard };
+
   struct met_peer {
     incarnation life;
     handle guard;
@@ -111,21 +127,26 @@ private:
 
   void connect(const node_name& name) {
     const auto& other = expected_.at(name);
-    auto retry = [this, name] { send_later(connect_retry_ms, connect_due{name}); };
+    connecting_.insert(name);
+    const std::int64_t wait_ms
+      = join_ == join_phase::waiting ? connect_retry_ms : reconnect_retry_ms;
+    auto retry = [this, name, wait_ms] { send_later(wait_ms, connect_due{name}); };
     request(home_system().middleman().actor_handle(), std::chrono::seconds(3),
             caf::connect_atom::value, node().cluster.host, other.port)
       .then(
-        [this, retry](const caf::node_id&, const handle& guard, const std::set<std::string>&) {
-          if (guard)
-            send_hello(guard);
-          else
-            retry();
+        [this, name, retry](const caf::node_id&, const handle& guard,
+                            const std::set<std::string>&) {
+          if (!guard)
+            return retry();
+          connecting_.erase(name);
+          send_hello(guard, false);
         },
         [retry](const caf::error&) { retry(); });
   }
 
-  void send_hello(const handle& guard) {
+  void send_hello(const handle& guard, bool answer) {
     hello h;
+    h.answer = answer;
     h.node = node().name;
     h.life = node().life;
     h.version = message_version;
@@ -148,8 +169,13 @@ private:
       return;
     }
     const auto expected = expected_.find(e.node);
-    if (expected == expected_.end() || met_.count(e.node) > 0)
+    if (expected == expected_.end())
       return;
+    if (met_.count(e.node) > 0) { // it does not know us yet
+      if (!e.answer)
+        send_hello(handles[0], true);
+      return;
+    }
     met_peer peer{e.life, handles[0], monotonic_now(), needs_channel(expected->second)};
     monitor(caf::actor_cast<caf::actor>(handles[0]));
     node().peers.set({e.node, e.life, {handles[0], handles[1], handles[2], handles[3], handles[4],
@@ -168,16 +194,21 @@ private:
   }
 
   void join_if_ready() {
-    if (joined_ || met_.size() < expected_.size())
+    if (join_ != join_phase::waiting || met_.size() < expected_.size())
       return;
     for (const auto& [name, peer] : met_)
       if (peer.needs_channel && channels_.count(name) == 0)
         return;
-    joined_ = true;
+    join_ = join_phase::said;
     if (node().group == nullptr)
-      return;
+      join_ = join_phase::heard;
     if (setup_.own.group)
       send_to(setup_.own.group, rank_joined{node().rank, node().life});
+    if (join_ == join_phase::said)
+      say_joined();
+  }
+
+  void say_joined() {
     send_to(node().peers.find({"router"}).handles.router,
             node_joined{node().name, node().group->name, node().rank, node().life});
   }
@@ -226,7 +257,8 @@ private:
 
   guard_setup setup_;
   bool use_network_;
-  bool joined_ = false;
+  join_phase join_ = join_phase::waiting;
+  std::set<node_name> connecting_; ///< a request to the middleman, or its retry, is under way
   std::map<node_name, cluster_node> expected_;
   std::map<node_name, met_peer> met_;
   std::map<node_name, std::string> channels_; ///< path in use, by peer

@@ -81,6 +81,7 @@ public:
     about_ = about(e.attempt);
     attempts_.erase(e.attempt);
   }
+  void arrived(const handle&, const node_joined&) { send_to(sender(), join_heard{}); }
   void arrived(const handle&, const request_arrived& e) { about_ = {e.request, 0}; }
   void arrived(const handle&, const request_gone& e) {
     about_ = {e.request, 0};

@@ -305,7 +305,12 @@ step_result step(state before, const event& event, instant now) {
         return {handing_off{std::move(s.data)}, std::move(effects)};
       },
       // The last receipt may overtake the slowest rank's word that it has finished.
-      [&](prefilling& s, const transfer_completed&) { return claim(std::move(s.data)); },
+      [&](prefilling& s, const transfer_completed&) {
+        const phase_entered passed = phase(s.data, attempt_phase::handing_off);
+        auto result = claim(std::move(s.data));
+        result.effects.insert(result.effects.begin(), passed);
+        return result;
+      },
       [&](handing_off& s, const transfer_completed&) { return claim(std::move(s.data)); },
       [&](committing& s, const commit_claimed& e) { return claimed(std::move(s), e); },
       [&](committing& s, const committed&) -> step_result {

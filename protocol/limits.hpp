@@ -100,7 +100,8 @@ inline constexpr std::int64_t retention_ms_max = 60'000;
 // -- waits: at the bound the state is asked again, or the attempt ends ----------------------------
 
 inline constexpr std::int64_t heartbeat_ms_default = 200;
-inline constexpr std::int64_t peer_timeout_ms_default = 1'000; ///< five heartbeats missed
+/// A busy host delays heartbeats by seconds; a dead process is noticed at once, by other means.
+inline constexpr std::int64_t peer_timeout_ms_default = 5'000;
 inline constexpr std::int64_t peer_timeout_ms_max = 60'000;
 /// placing: waiting for a group with room; at the bound refused with the last constraint.
 inline constexpr std::int64_t place_wait_ms_max = 10'000;

@@ -31,7 +31,7 @@ TEST_CASE("a short file gets sensible defaults") {
   CHECK(c.kv.dtype == kv_dtype::bf16);
   CHECK(c.inflight_bytes == 256ULL * 1024 * 1024);
   CHECK(c.heartbeat_ms == 200);
-  CHECK(c.peer_timeout_ms == 1000);
+  CHECK(c.peer_timeout_ms == 5000);
   CHECK_FALSE(c.allow_faults);
   CHECK(c.trace);
   REQUIRE(c.tenants.size() == 1);
