@@ -82,8 +82,8 @@ public:
     setup_.output->frame(e);
   }
 
-  /// Not recorded: it is the answer's text.
-  void on_message(const message_header&, const handle&, frame_text& e) {
+  void on_message(const message_header& header, const handle&, frame_text& e) {
+    record_plain(header, e, {});
     run_.text(e);
     setup_.output->text(e);
   }

@@ -139,10 +139,10 @@ int run_main(int argc, char** argv) {
   auto input = read_input(*parsed.options);
   if (!input)
     return refuse(input.error().text);
+  interrupt_watch interrupts; // before the trace's thread
   node_context node;
   if (failure why = open_node(node, input.value()))
     return refuse(why.text);
-  interrupt_watch interrupts;
   const client_result result = play(node, input.value(), interrupts);
   if (result.end == run_end::not_connected)
     return refuse(result.error.text);

@@ -19,8 +19,8 @@ strings failed(const std::string& expect, outcome_kind kind = outcome_kind::comp
   client_run run(s);
   run.start(at_ms(0));
   run.take_due(at_ms(0));
-  run.text({{"a"}, 0, "the heaven"});
-  run.text({{"a"}, 1, " and the earth"});
+  run.text(text("a", 0, "the heaven"));
+  run.text(text("a", 1, " and the earth"));
   complete(run, "a", {10, 11, 12}, kind, std::move(why));
   return failed_expectations(run, s, files);
 }

@@ -84,7 +84,7 @@ TEST_CASE("the JSON report holds what two runs are compared by") {
   f.logits.values = {1.0F};
   f.kv_digest = 0xABC;
   run.frame(f, at_ms(10));
-  run.text({{"a"}, 0, "amen"});
+  run.text(text("a", 0, "amen"));
   run.ended(ended("a", outcome_kind::completed, 1), at_ms(20));
   actors::run_verdict verdict;
   verdict.exit_code = 1;
@@ -121,11 +121,11 @@ TEST_CASE("streams of several requests are told apart") {
   std::ostringstream out;
   std::ostringstream err;
   actors::live_output live(actors::live_mode::text, out, err);
-  live.text({{"a"}, 0, "In"});
+  live.text(text("a", 0, "In"));
   live.frame(frame("a", 0, 5));
-  live.text({{"a"}, 1, " the"});
-  live.text({{"b"}, 0, "And"});
-  live.text({{"a"}, 2, ""});
+  live.text(text("a", 1, " the"));
+  live.text(text("b", 0, "And"));
+  live.text(text("a", 2, ""));
   live.finish();
   CHECK(out.str() == "a: In the\nb: And\n");
   CHECK(err.str().empty());

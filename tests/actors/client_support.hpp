@@ -37,6 +37,10 @@ inline frame_forwarded frame(const std::string& id, std::uint32_t index, std::in
   return f;
 }
 
+inline frame_text text(const std::string& id, std::uint32_t index, std::string piece) {
+  return {{id}, index, std::move(piece)};
+}
+
 inline request_ended ended(const std::string& id, outcome_kind kind, std::uint32_t tokens,
                            failure why = {}) {
   request_ended e;

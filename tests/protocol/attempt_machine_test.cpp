@@ -103,7 +103,7 @@ TEST_CASE("an attempt that prefills owes the destination and perhaps the source"
     prefill_accepted -> same
     prefill_refused -> abandoned: attempt_failed phase_entered revoke_reservation
     prefill_finished -> handing_off: phase_entered
-    transfer_completed -> committing: phase_entered, claim_commit
+    transfer_completed -> committing: phase_entered claim_commit
     commit_claimed -> aborts
     commit_claimed, refused -> aborts
     committed -> aborts
