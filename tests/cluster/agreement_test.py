@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""A hand-off changes nothing: tokens, digests of the logits and of the KV cache are those of one
+colocated group, whatever the degree of tensor parallelism on either side, the path of the payload,
+the prefill chunk, and the company in the batch.
+
+    agreement_test.py BATON           a selection in which every pair of values occurs
+    agreement_test.py BATON --full    every combination, in both KV dtypes
+"""
+import itertools
+import os
+import random
+import sys
+
+from cases import Skipped, play, require, require_equal
+from cluster import KJV, STORIES, Cluster, file_of, mixed_group, split_groups
+
+MODELS = {"kjv-1.6m": (KJV, 256, "bf16"),
+          "stories260K": (os.path.join(STORIES, "hf"), 512, "f32")}
+DEGREES = ((1, 1), (2, 2), (1, 2), (2, 1))
+PATHS = ("pull", "shared_arena", "loopback")
+CHUNKS = (1, 7, 64, 4096)
+PROMPT_LENGTHS = (1, 9, 16, 17, 64, 65, 130, 200)  # around blocks of 16 and chunks of 64
+OUTPUT_TOKENS = 24
+ARRIVAL_MS = 7
+SEEDED = {"temperature": 0.9, "top_k": 60, "top_p": 0.95}
+COMPARED = ("tokens", "logits_digests", "kv_digest", "finish")
+
+
+def requests_of(vocabulary, gap_ms):
+    """Each prompt once greedily and once seeded; one after the other arrives."""
+    all_of_them = []
+    for length in PROMPT_LENGTHS:
+        draw = random.Random(length)
+        ids = [draw.randrange(3, vocabulary) for _ in range(length)]
+        for how, sampling in (("greedy", {}), ("seeded", dict(SEEDED, seed=length))):
+            all_of_them.append(
+                {"id": f"{how}-{length}", "prompt_tokens": ids, "output_tokens": OUTPUT_TOKENS,
+                 "ignore_eos": True, "sampling": sampling, "record_logits": True,
+                 "record_kv_digest": True, "at_ms": gap_ms * len(all_of_them),
+                 "expect": {"outcome": "completed", "token_count": OUTPUT_TOKENS}})
+    return all_of_them
+
+
+def script(name, vocabulary, gap_ms, max_open):
+    return {"name": name, "requests": requests_of(vocabulary, gap_ms), "max_open": max_open,
+            "expect": {"free_equals_capacity": True, "trace_check": True}}
+
+
+def answers(played):
+    """What a client saw of each request, and that nothing is missing in it."""
+    seen = {}
+    for name, request in played.requests.items():
+        for field in COMPARED:
+            require(field in request, f"{name}: the report has no {field}")
+        require_equal(len(request["logits_digests"]), OUTPUT_TOKENS, f"{name}: logits digests")
+        seen[name] = {field: request[field] for field in COMPARED}
+    caches = {request["kv_digest"] for request in seen.values()}
+    require(len(caches) >= len(PROMPT_LENGTHS), "different prompts have the same KV digest")
+    return seen
+
+
+def play_both(cluster, vocabulary):
+    """The answers when each request is alone, and when they meet in a batch of eight slots."""
+    alone = cluster.run(script("alone", vocabulary, 0, 1)).require_well("alone")
+    batched = cluster.run(script("batched", vocabulary, ARRIVAL_MS, 64)).require_well("batched")
+    return {"alone": answers(alone), "batched": answers(batched)}
+
+
+def require_same(found, reference, how):
+    for name, expected in reference.items():
+        for field in COMPARED:
+            require_equal(found[name][field], expected[field], f"{how}: {name}: {field}")
+
+
+class References:
+    """The answers of one colocated rank for a model and dtype; computed once."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, bench, model, dtype):
+        if (model, dtype) not in self.known:
+            folder, vocabulary, _ = MODELS[model]
+            if not os.path.isdir(folder):
+                raise Skipped(f"{model} is not at hand")
+            name = f"mixed_{model}_{dtype}"
+            with Cluster(bench, name, file_of("mixed", folder, dtype, mixed_group())) as cluster:
+                self.known[model, dtype] = play_both(cluster, vocabulary)["alone"]
+        return self.known[model, dtype]
+
+
+def company_case(references, model, dtype, ranks):
+    def body(bench):
+        reference = references.of(bench, model, dtype)
+        folder, vocabulary, _ = MODELS[model]
+        name = f"mixed{ranks}_{model}_{dtype}"
+        with Cluster(bench, name, file_of("mixed", folder, dtype, mixed_group(ranks))) as cluster:
+            for how, found in play_both(cluster, vocabulary).items():
+                require_same(found, reference, how)
+    return f"{model} {dtype}: a colocated group of TP {ranks} answers alike alone and batched", body
+
+
+def split_case(references, model, dtype, degrees, path, chunk):
+    def body(bench):
+        reference = references.of(bench, model, dtype)
+        folder, vocabulary, _ = MODELS[model]
+        groups = split_groups(*degrees, chunk)
+        name = f"{model}_{dtype}_tp{degrees[0]}to{degrees[1]}_{path}_chunk{chunk}"
+        file = file_of("split", folder, dtype, groups, path=path)
+        with Cluster(bench, name, file) as cluster:
+            for how, found in play_both(cluster, vocabulary).items():
+                require_same(found, reference, how)
+            landed = cluster.stats()["bytes_landed_by_node"]
+            require_equal(sorted(landed), [f"D.{r}" for r in range(degrees[1])],
+                          "nodes where payload landed")
+            require(min(landed.values()) > 0, f"payload landed: {landed}")
+    return (f"{model} {dtype}: TP {degrees[0]} to TP {degrees[1]} by {path} in chunks of {chunk}"
+            " answers like one group"), body
+
+
+def covering(*factors):
+    """A short list of combinations in which every pair of values of two factors occurs: always the
+    combination with the most pairs that are still missing."""
+    rows = list(itertools.product(*factors))
+
+    def pairs(row):
+        return {((i, row[i]), (j, row[j])) for i, j in itertools.combinations(range(len(row)), 2)}
+
+    missing = set().union(*map(pairs, rows))
+    chosen = []
+    while missing:
+        best = max(rows, key=lambda row: len(pairs(row) & missing))
+        chosen.append(best)
+        missing -= pairs(best)
+    return chosen
+
+
+def cases(bench):
+    references = References()
+    dtyped = [(m, d) for m in MODELS for d in (("bf16", "f32") if bench.full else (MODELS[m][2],))]
+    combine = itertools.product if bench.full else covering
+    for model, dtype in dtyped:
+        for ranks in (1, 2):
+            yield company_case(references, model, dtype, ranks)
+    for (model, dtype), degrees, path, chunk in combine(dtyped, DEGREES, PATHS, CHUNKS):
+        yield split_case(references, model, dtype, degrees, path, chunk)
+
+
+if __name__ == "__main__":
+    sys.exit(play("agreement", __doc__, cases))
