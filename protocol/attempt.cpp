@@ -81,6 +81,14 @@ step_result claim(body data) {
   return {committing{std::move(data), false}, std::move(effects)};
 }
 
+/// The last landing has overtaken the slowest rank's word: the phase is passed all the same.
+step_result claim_at_once(body data) {
+  const phase_entered passed = phase(data, attempt_phase::handing_off);
+  auto result = claim(std::move(data));
+  result.effects.insert(result.effects.begin(), passed);
+  return result;
+}
+
 step_result claimed(committing s, const commit_claimed& e) {
   BATON_ASSERT(!s.claimed); // one answer to one claim
   if (e.refusal)
@@ -305,12 +313,7 @@ step_result step(state before, const event& event, instant now) {
         return {handing_off{std::move(s.data)}, std::move(effects)};
       },
       // The last receipt may overtake the slowest rank's word that it has finished.
-      [&](prefilling& s, const transfer_completed&) {
-        const phase_entered passed = phase(s.data, attempt_phase::handing_off);
-        auto result = claim(std::move(s.data));
-        result.effects.insert(result.effects.begin(), passed);
-        return result;
-      },
+      [&](prefilling& s, const transfer_completed&) { return claim_at_once(std::move(s.data)); },
       [&](handing_off& s, const transfer_completed&) { return claim(std::move(s.data)); },
       [&](committing& s, const commit_claimed& e) { return claimed(std::move(s), e); },
       [&](committing& s, const committed&) -> step_result {

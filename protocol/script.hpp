@@ -76,8 +76,9 @@ struct script {
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("name", s.name), field("about", s.about),
-                           field("requests", s.requests), field("generate", s.generate), field("max_open", s.max_open),
-                           field("timeout_ms", s.timeout_ms), field("expect", s.expect));
+                           field("requests", s.requests), field("generate", s.generate),
+                           field("max_open", s.max_open), field("timeout_ms", s.timeout_ms),
+                           field("expect", s.expect));
   }
 };
 
