@@ -32,8 +32,10 @@ int fail(const std::string& node, const failure& why) {
   return 1;
 }
 
-/// UCX reads its settings before main(): start over with them where they are missing.
+/// UCX reads its settings before main(): start over with them where they are missing. argv begins
+/// with the command's name, and the program's goes before it.
 void ensure_ucx_environment(char** argv) {
+  static char program[] = "baton";
   if (!transport::check_ucx_environment() || getenv("BATON_ENVIRONMENT_SET") != nullptr)
     return;
   for (const auto& setting : transport::ucx_environment()) {
@@ -41,7 +43,11 @@ void ensure_ucx_environment(char** argv) {
     setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
   }
   setenv("BATON_ENVIRONMENT_SET", "1", 1);
-  execv("/proc/self/exe", argv);
+  std::vector<char*> again{program};
+  for (char** argument = argv; *argument != nullptr; ++argument)
+    again.push_back(*argument);
+  again.push_back(nullptr);
+  execv("/proc/self/exe", again.data());
 }
 
 sigset_t block_stop_signals() {
@@ -162,12 +168,17 @@ int node_main(int argc, char** argv) {
   arguments args;
   CLI::App app{"One node of a cluster, in this process, until SIGINT or SIGTERM. `baton up` starts "
                "one for each node of this host; start them by hand to spread a cluster over hosts "
-               "or to debug one."};
+               "or to debug one.",
+               "baton node"};
   app.add_option("--dir", args.dir, "run directory, with cluster.json and run_id")
     ->capture_default_str();
   app.add_option("--name", args.names, "router, a rank such as P7.0, or all (loopback only)")
     ->required();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   return run(args);
 }
 

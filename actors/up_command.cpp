@@ -18,6 +18,8 @@ using namespace protocol;
 
 namespace {
 
+constexpr int exit_refused = 2;
+
 /// The child supervises in a session of its own; the parent returns when the cluster has formed.
 int detach(const std::string& dir, const cluster_config& cluster) {
   int ends[2];
@@ -51,19 +53,24 @@ int up_main(int argc, char** argv) {
   std::string dir = "run";
   bool detached = false;
   CLI::App app{"Starts every node of a cluster file on this host, one process each, and watches "
-               "over them until SIGINT or SIGTERM."};
+               "over them until SIGINT or SIGTERM.",
+               "baton up"};
   app.add_option("cluster", file, "cluster file, such as deploy/cluster/teaching.json")->required();
   app.add_option("--dir", dir, "run directory: resolved cluster file, traces, logs")
     ->capture_default_str();
   app.add_flag("--detach", detached, "return once the cluster has formed; stop it with baton down");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : exit_refused;
+  }
   auto cluster = read_cluster(file);
   if (cluster)
     cluster = with_ports(std::move(cluster.value()));
   failure why = cluster ? make_run_directory(dir, cluster.value()) : cluster.error();
   if (why) {
     std::cerr << "baton up: " << why.text << "\n";
-    return 2;
+    return exit_refused;
   }
   if (detached)
     return detach(dir, cluster.value());
@@ -72,9 +79,14 @@ int up_main(int argc, char** argv) {
 
 int down_main(int argc, char** argv) {
   std::string dir = "run";
-  CLI::App app{"Stops the cluster of a run directory and waits until it has ended."};
+  CLI::App app{"Stops the cluster of a run directory and waits until it has ended.",
+               "baton down"};
   app.add_option("--dir", dir, "run directory")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : exit_refused;
+  }
   const int pid = running_supervisor(dir);
   if (pid == 0) {
     std::cerr << "baton down: no cluster runs in " << dir << "\n";
