@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Sums test cases over ctest's JUnit reports: `count.py REPORT...` prints `N passed, N failed`.
 
-A doctest program counts by its own summary; any other test counts as one case. A test that ended
-badly counts at least one failure, whatever its summary says: a sanitizer speaks last.
+A doctest program counts by its own summary, and so does a test that prints `N passed, N failed` as a
+line; any other test counts as one case. A test that ended badly counts at least one failure, whatever its summary says: a sanitizer speaks last.
 """
 import argparse
 import re
@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 SUMMARY = re.compile(r"\[doctest\] test cases:\s*\d+\s*\|\s*(\d+) passed\s*\|\s*(\d+) failed")
+PLAIN_SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -24,7 +25,8 @@ def count(report):
         if case.get("status") == "disabled":
             continue
         ended_well = case.get("status") == "run"
-        summaries = SUMMARY.findall(COLOUR.sub("", case.findtext("system-out") or ""))
+        output = COLOUR.sub("", case.findtext("system-out") or "")
+        summaries = SUMMARY.findall(output) + PLAIN_SUMMARY.findall(output)
         case_passed = sum(int(p) for p, _ in summaries) if summaries else int(ended_well)
         case_failed = sum(int(f) for _, f in summaries)
         passed += case_passed

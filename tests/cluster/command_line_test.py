@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""The command line as people and scripts meet it: help, wrong input, signals, and what stays behind.
+
+    command_line_test.py BATON
+"""
+import os
+import signal
+import subprocess
+import sys
+
+import schema
+from cases import ROOT, Failed, from_root, play, require, require_equal
+from cluster import Cluster, command, processes_of, read_json, wait_until, write_json
+
+TEACHING = from_root("deploy", "cluster", "teaching.json")
+HELLO = from_root("deploy", "scenarios", "hello.json")
+USAGE = 2
+STOP_S = 20
+
+
+def require_refused(ended, code, *words):
+    require_equal(ended.code, code, f"exit code ({ended.tail()})")
+    for word in words:
+        require(word in ended.err, f"stderr does not say '{word}': {ended.err}")
+
+
+def help_of_each_command(bench):
+    for words in ([], ["up"], ["run"], ["down"], ["node"], ["trace"], ["trace", "show"],
+                  ["trace", "check"], ["trace", "stats"]):
+        shown = command(bench, *words, "--help")
+        require_equal(shown.code, 0, f"exit code of baton {' '.join(words)} --help")
+        require("".join(words[-1:]) in shown.out, f"help of {words}: {shown.out}")
+    require_equal(command(bench, "--version").code, 0, "exit code of baton --version")
+
+
+def wrong_arguments(bench):
+    require_refused(command(bench), USAGE, "baton COMMAND")
+    require_refused(command(bench, "jump"), USAGE, "there is no command 'jump'")
+    for words in (["up"], ["run"], ["down", "extra"], ["node"], ["trace"], ["trace", "show"],
+                  ["up", TEACHING, "--no-such-option"], ["run", HELLO, "--prompt", "both"],
+                  ["run", "--prompt", "x", "--output-tokens", "0"]):
+        require_equal(command(bench, *words).code, USAGE, f"exit code of baton {' '.join(words)}")
+
+
+def bad_cluster_files(bench):
+    good = read_json(TEACHING)
+    plants = {"ranks": dict(good, groups=[dict(good["groups"][0], ranks=3), good["groups"][1]]),
+              "groups": dict(good, groups=[]),
+              "no_such_field": dict(good, no_such_field=1),
+              "role": dict(good, groups=[dict(good["groups"][0], role="chef"), good["groups"][1]])}
+    for field, content in plants.items():
+        file = write_json(bench.path("bad_cluster.json"), content)
+        ended = command(bench, "up", file, "--dir", bench.path("bad"), "--detach")
+        require_refused(ended, USAGE, "bad_cluster.json", field)
+    with open(bench.path("cut.json"), "w", encoding="utf-8") as file:
+        file.write('{"name": "cut", "groups": [')
+    require_refused(command(bench, "up", bench.path("cut.json"), "--dir", bench.path("bad")), USAGE,
+                    "cut.json")
+    require_refused(command(bench, "up", bench.path("absent.json"), "--dir", bench.path("bad")),
+                    USAGE, "absent.json")
+    model = write_json(bench.path("model.json"),
+                       dict(good, executor={"kind": "llama", "model": "no/such/model"}))
+    ended = command(bench, "up", model, "--dir", bench.path("model"), "--detach")
+    require_equal(ended.code, 1, f"exit code when a node cannot start ({ended.tail()})")
+    require("no/such/model" in ended.out, f"the model is not named: {ended.out}")
+    require_equal(processes_of(bench.path("model")), [], "processes left")
+
+
+def bad_scripts(bench):
+    request = {"id": "a", "prompt": "x", "output_tokens": 4}
+    plants = {"cancel.at": dict(request, cancel={"at": "starting"}),
+              "output_tokens": dict(request, output_tokens=0),
+              "colour": dict(request, colour="red"),
+              "nowhere": dict(request, group={"decode": "nowhere"})}
+    with Cluster(bench, "scripts", TEACHING) as cluster:
+        for field, planted in plants.items():
+            script = write_json(cluster.path("bad_script.json"),
+                                {"name": "bad", "requests": [planted]})
+            require_refused(command(bench, "run", script, "--dir", cluster.directory), USAGE,
+                            "bad_script.json", field)
+        require_refused(command(bench, "run", "absent.json", "--dir", cluster.directory), USAGE,
+                        "absent.json")
+        cluster.run(HELLO).require_well("a good script afterwards")
+
+
+def expectations_that_fail(bench):
+    with Cluster(bench, "expects", TEACHING) as cluster:
+        wrong = {"id": "a", "prompt": "x", "output_tokens": 4,
+                 "expect": {"outcome": "cancelled", "token_count": 5}}
+        played = cluster.run({"name": "wrong", "requests": [wrong]})
+        require_equal((played.code, played.report["exit_code"]), (1, 1), "exit codes")
+        require_equal(len(played.report["failed"]), 2, f"failed lines: {played.report['failed']}")
+        slow = {"id": "slow", "prompt": "x", "output_tokens": 4, "hold_ms": 0,
+                "fault": {"stall_after_fraction": 0.0, "stall_ms": 30000, "lease_ms": 30000}}
+        late = cluster.run({"name": "late", "requests": [slow], "timeout_ms": 300})
+        require_equal(late.code, 3, f"exit code of a script that timed out ({late.tail})")
+        cluster.run(HELLO, "--drain").require_well("a good script afterwards")
+
+
+def two_in_one_directory(bench):
+    with Cluster(bench, "two", TEACHING) as cluster:
+        before = sorted(processes_of(cluster.directory))
+        second = command(bench, "up", TEACHING, "--dir", cluster.directory, "--detach")
+        require_refused(second, USAGE, cluster.directory)
+        require_equal(sorted(processes_of(cluster.directory)), before, "processes of the first")
+        cluster.run(HELLO).require_well("the first afterwards")
+
+
+def without_a_cluster(bench):
+    nothing = bench.path("nothing")
+    require_refused(command(bench, "run", HELLO, "--dir", nothing), USAGE, nothing)
+    require_refused(command(bench, "down", "--dir", nothing), 1, nothing)
+    for words in (["check"], ["stats"], ["show", "hello"]):
+        require_refused(command(bench, "trace", *words, nothing), 1, nothing)
+    with Cluster(bench, "gone", TEACHING) as cluster:
+        pass
+    late = command(bench, "run", HELLO, "--dir", cluster.directory)
+    require_refused(late, USAGE, "baton run")
+
+
+def started_again(bench):
+    """A directory may be used again; what it says is then about the new cluster alone."""
+    with Cluster(bench, "again", TEACHING) as cluster:
+        cluster.run(HELLO).require_well("first life")
+        require_equal(command(bench, "down", "--dir", cluster.directory).code, 0, "down")
+        again = command(bench, "up", TEACHING, "--dir", cluster.directory, "--detach")
+        require_equal(again.code, 0, f"exit code of the second baton up ({again.tail()})")
+        cluster.run(HELLO).require_well("second life")
+        require_equal(cluster.stats()["requests"], 1, "requests in the trace")
+
+
+def attached(bench, directory):
+    """`baton up` that stays in front; its output goes to a file that is looked at."""
+    with open(bench.path("up.out"), "wb") as out:
+        return subprocess.Popen([bench.baton, "up", TEACHING, "--dir", directory], cwd=ROOT,
+                                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+
+def shows(bench, text):
+    with open(bench.path("up.out"), encoding="utf-8") as file:
+        return text in file.read()
+
+
+def signal_case(number, when):
+    def body(bench):
+        directory = bench.path(f"{number.name}_{when}")
+        up = attached(bench, directory)
+        try:
+            text = {"forming": "started", "formed": "cluster formed"}[when]
+            require(wait_until(lambda: shows(bench, text), STOP_S), f"up never said '{text}'")
+            if when == "formed":
+                require_equal(len(processes_of(directory)), 6, "processes of the cluster")
+                # A request that is open must not keep the cluster up.
+                stalled = {"id": "open", "prompt": "x", "output_tokens": 4, "fault": {
+                    "stall_after_fraction": 0.0, "stall_ms": 30000, "lease_ms": 30000}}
+                script = write_json(bench.path("open.json"), {"name": "open", "timeout_ms": 300,
+                                                              "requests": [stalled]})
+                command(bench, "run", script, "--dir", directory)
+            up.send_signal(number)
+            require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
+            require_equal(processes_of(directory), [], "processes left")
+        except subprocess.TimeoutExpired as late:
+            raise Failed(f"baton up has not ended {STOP_S} s after {number.name}") from late
+        finally:
+            up.kill()
+            up.wait()
+            for pid in processes_of(directory):
+                os.kill(pid, signal.SIGKILL)
+    return f"{number.name} while {when} ends baton up with 0 and no process left", body
+
+
+def killed_supervisor(bench):
+    directory = bench.path("killed")
+    up = attached(bench, directory)
+    try:
+        require(wait_until(lambda: shows(bench, "cluster formed"), STOP_S), "up never formed")
+        up.kill()
+        up.wait()
+        require(wait_until(lambda: not processes_of(directory), STOP_S),
+                f"processes left: {processes_of(directory)}")
+    finally:
+        up.kill()
+        for pid in processes_of(directory):
+            os.kill(pid, signal.SIGKILL)
+
+
+def shared_memory_goes(bench):
+    """`baton down` leaves nothing of this cluster in /dev/shm."""
+    def arenas():
+        return {name for name in os.listdir("/dev/shm") if name.startswith("baton")}
+    before = arenas()
+    file = write_json(bench.path("arena.json"), dict(read_json(TEACHING), path="shared_arena"))
+    with Cluster(bench, "arena", file) as cluster:
+        cluster.run(HELLO).require_well("hello by shared arena")
+    require(arenas() <= before, f"left in /dev/shm: {sorted(arenas() - before)}")
+
+
+def schema_case(kind):
+    def body(_bench):
+        rules = read_json(from_root("deploy", "schema", f"{kind}.schema.json"))
+        folder = from_root("deploy", {"cluster": "cluster", "script": "scenarios"}[kind])
+        files = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+        require(files, f"no files in {folder}")
+        for name in files:
+            content = read_json(os.path.join(folder, name))
+            require_equal(schema.breaches(rules, content), [], name)
+            require(schema.breaches(rules, dict(content, surprise=1)), f"{name}: no surprise")
+            require(schema.breaches(rules, dict(content, name=7)), f"{name}: a number as name")
+    return f"every shipped {kind} file fits deploy/schema/{kind}.schema.json", body
+
+
+def cases(_bench):
+    yield "--help of each command exits 0", help_of_each_command
+    yield "wrong arguments exit 2", wrong_arguments
+    yield "a bad cluster file is refused by file and field", bad_cluster_files
+    yield "a bad script is refused by file and field", bad_scripts
+    yield "expectations that fail exit 1, and a script that is not over in time 3", (
+        expectations_that_fail)
+    yield "a second cluster in one directory is refused", two_in_one_directory
+    yield "without a cluster every command says so", without_a_cluster
+    yield "a run directory can be used again", started_again
+    for number in (signal.SIGINT, signal.SIGTERM):
+        for when in ("forming", "formed"):
+            yield signal_case(number, when)
+    yield "nodes do not outlive a supervisor that is killed", killed_supervisor
+    yield "no shared memory stays", shared_memory_goes
+    for kind in ("cluster", "script"):
+        yield schema_case(kind)
+
+
+if __name__ == "__main__":
+    sys.exit(play("command_line", __doc__, cases))
