@@ -98,7 +98,8 @@ def self_test():
     """Each planted breach must be found, and nothing else."""
     text = ("# A page\n[good](docs/b.md#part-two) [bad](docs/none.md) [bad](docs/b.md#part-one)\n"
             "[out](https://example.org/x) `deploy/none.json` `deploy/*.json` `x/deploy/none`\n"
-            "```\nbuild/release/baton up deploy/gone.json\nbuild/release/tests/none/none_tests\n```\n")
+            "```\nbuild/release/baton up deploy/gone.json\n"
+            "build/release/tests/none/none_tests\n```\n")
     expected = [(2, "docs/none.md", "no such file"), (2, "docs/b.md#part-one", "no such heading"),
                 (3, "deploy/none.json", "no such file"), (5, "deploy/gone.json", "no such file"),
                 (6, "build/.../tests/none/none_tests", "tests/none builds nothing")]
@@ -117,7 +118,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--self-test", action="store_true")
-    parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    above_tests = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    parser.add_argument("--root", default=os.path.normpath(above_tests))
     options = parser.parse_args()
     if options.self_test:
         return self_test()
