@@ -61,6 +61,23 @@ std::string not_held(const trace_world& world, const reservation_id& holder, con
   return "its pool has freed it before";
 }
 
+/// In place, the prefiller becomes a writer of its grant's blocks with this step.
+void check_in_place_writer(const trace_world& world, const trace_step& step, verdicts& out) {
+  const charge* hold = world.held_by(step);
+  const charge* written = hold != nullptr ? world.find(hold->destination) : nullptr;
+  if (written == nullptr || written->in_place_hold != hold->id)
+    return;
+  for (const auto& ref : written->blocks) {
+    std::vector<std::size_t> shown;
+    const std::string why = not_held(world, written->id, ref, shown);
+    shown.push_back(step.index);
+    if (!why.empty()) {
+      out.add({"I2", "a prompt is computed in place into " + text(ref) + ": " + why, shown, {ref}});
+      return;
+    }
+  }
+}
+
 } // namespace
 
 void one_owner(const trace_world& world, const trace_step& step, verdicts& out) {
@@ -102,18 +119,8 @@ void no_late_write(const trace_world& world, const trace_step& step, verdicts& o
       out.add({"I2", "a write to " + text(e->block) + " for " + text(c->id) + " landed: " + why,
                shown, {e->block}});
   }
-  const auto* e = std::get_if<begin_hold>(&step.fact);
-  if (e == nullptr || !e->opened.asked.granted.in_place)
-    return;
-  for (const auto& ref : e->opened.asked.granted.blocks) {
-    std::vector<std::size_t> shown;
-    const std::string why = not_held(world, e->opened.asked.granted.reservation, ref, shown);
-    shown.push_back(step.index);
-    if (!why.empty()) {
-      out.add({"I2", "a prompt is computed in place into " + text(ref) + ": " + why, shown, {ref}});
-      return;
-    }
-  }
+  if (step.at("source_hold") && step.did("submit_prefill"))
+    check_in_place_writer(world, step, out);
 }
 
 void no_early_free(const trace_world& world, const trace_step& step, verdicts& out) {
@@ -134,8 +141,8 @@ void no_early_free(const trace_world& world, const trace_step& step, verdicts& o
       early("the stop evidence of " + text(id), lane.opened_at);
   }
   const charge* hold = c->in_place_hold ? world.find(*c->in_place_hold) : nullptr;
-  if (hold != nullptr && !hold->quiesced_at)
-    early("the kernels that compute it in place having quiesced", hold->granted_at);
+  if (hold != nullptr && hold->submitted_at && !hold->quiesced_at)
+    early("the kernels that compute it in place having quiesced", hold->submitted_at);
   if (c->committed_at && !c->quiesced_at)
     early("its readers having quiesced", c->committed_at);
 }
@@ -151,11 +158,11 @@ void source_kept(const trace_world& world, const trace_step& step, verdicts& out
                  + " may read it: neither receipt nor stop",
                {feed.opened_at, step.index},
                c->blocks});
-  if (!c->quiesced_at)
+  if (c->submitted_at && !c->quiesced_at)
     out.add({"I14",
              "source hold " + std::to_string(c->id.number)
                + " is reclaimed while kernels may write it",
-             {c->granted_at, step.index},
+             {*c->submitted_at, step.index},
              c->blocks});
 }
 

@@ -58,6 +58,7 @@ struct applier {
     c.attempt = e.opened.asked.attempt;
     c.blocks = e.opened.blocks;
     c.destination = granted.reservation;
+    c.in_place = granted.in_place;
     w.hold_of[c.destination] = c.id;
     if (charge* written = granted.in_place ? w.find(c.destination) : nullptr)
       written->in_place_hold = c.id;
@@ -227,6 +228,11 @@ struct applier {
 void trace_world::apply(const trace_step& step) {
   seen_sections.insert(step.key.section);
   std::visit(applier{*this, step}, step.fact);
+  if (step.at("source_hold") && step.did("submit_prefill"))
+    if (charge* hold = held_by(step))
+      hold->submitted_at = step.index;
+  if (charge* hold = step.did("submit_prefill") ? held_by(step) : nullptr)
+    hold->computing_at = step.index;
   if (step.at("rank_group") && step.did("poison_rank"))
     poisoned_leaders.insert(step.key.section);
   if (step.at("request") && step.did("request_ended"))
