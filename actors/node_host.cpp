@@ -42,7 +42,7 @@ expect_cluster expectation(const cluster_config& cluster) {
   for (const auto& g : cluster.groups)
     e.groups.push_back({g.name, g.role, g.ranks});
   for (const auto& t : cluster.tenants)
-    e.tenants.push_back({t.name, t.requests_open_max});
+    e.tenants.push_back({t.name, t.requests_open_max, t.tokens_per_request_max});
   e.requests_open_max = limits::requests_open_max;
   return e;
 }

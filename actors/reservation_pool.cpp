@@ -93,7 +93,10 @@ private:
     if (spec.fault.lease_ms > 0)
       return spec.fault.lease_ms;
     const auto& lease = node().cluster.lease;
-    return lease_ms(granted.bytes, lease.assumed_bytes_per_s, 0, {lease.ms_min, lease.ms_max});
+    const std::int64_t prefill_ms
+      = spec.prompt_tokens * limits::assumed_prefill_us_per_token / 1000;
+    return lease_ms(granted.bytes, lease.assumed_bytes_per_s, prefill_ms,
+                    {lease.ms_min, lease.ms_max});
   }
 
   void tell(const handle& asker) {

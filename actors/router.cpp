@@ -50,6 +50,8 @@ public:
     arriving_ = {client, std::make_shared<token_list>(std::move(prompt.value())), e.spec};
     arriving_.spec.prompt_tokens = static_cast<std::uint32_t>(arriving_.prompt->ids.size());
     arriving_.spec.prompt_digest = prompt_digest(*arriving_.prompt);
+    if (arriving_.spec.deadline_ms == 0)
+      arriving_.spec.deadline_ms = limits::request_deadline_ms_default;
     request_arrived arrived{{draw_(), draw_()}, arriving_.spec};
     on_message(header, {}, arrived);
   }

@@ -14,8 +14,6 @@ inline constexpr std::uint32_t prompt_tokens_max = 16'384;
 /// Only submissions and prefill plans carry token ids, four bytes each, beside a control message.
 inline constexpr std::uint64_t prompt_message_bytes_max
   = prompt_tokens_max * 4ULL + control_message_bytes_max;
-/// One piece of payload: a block of the teaching shape on one rank is 2.5 MiB.
-inline constexpr std::uint64_t payload_piece_bytes_max = 64ULL * 1024 * 1024;
 /// Floats in one message: the logits of a 256 Ki vocabulary.
 inline constexpr std::uint32_t packed_floats_max = 256 * 1024;
 /// A cluster of groups_max groups written with every field is below 100 KiB.
@@ -35,8 +33,8 @@ inline constexpr std::uint32_t requests_open_max = 1'024;
 inline constexpr std::uint32_t tenant_requests_open_default = 64;
 /// First try and three retries: more would multiply load when the cluster is in trouble.
 inline constexpr std::uint32_t attempts_per_request_max = 4;
-/// Frames that the router holds for a client that does not read; past it the request is cancelled.
-inline constexpr std::uint32_t frames_unread_max = output_tokens_max;
+/// A request that names no deadline ends here: no wait is without a bound.
+inline constexpr std::int64_t request_deadline_ms_default = 600'000;
 /// Longest deadline or script wait: one hour.
 inline constexpr std::int64_t deadline_ms_max = 3'600'000;
 /// One script: the soak has 10,000.
@@ -63,25 +61,16 @@ inline constexpr std::uint32_t prefill_chunk_tokens_default = 64;
 inline constexpr std::uint32_t quarantine_percent_max = 25;
 /// Reservations of one pool, live and draining.
 inline constexpr std::uint32_t reservations_open_max = 1'024;
-/// Answers kept for attempts that ask twice (a re-sent reserve finds its own grant).
-inline constexpr std::uint32_t answers_kept_max = 4'096;
 
 // -- queues ---------------------------------------------------------------------------------------
 
 /// Attempts that wait in a group for prefill; past it placement says queue_full.
 inline constexpr std::uint32_t prefill_queue_max = 256;
-/// Requests that wait at the router for a place.
-inline constexpr std::uint32_t placement_queue_max = 256;
-/// Notices that came before their reservation or lane is known (story L3): kept, never dropped.
-inline constexpr std::uint32_t early_notices_max = 1'024;
-/// Step plans a leader issues ahead of the slowest rank.
-inline constexpr std::uint32_t plans_ahead_max = 4;
-/// Offers a source rank has open towards one destination rank, each one piece.
-inline constexpr std::uint32_t offers_open_max = 64;
 /// Bytes being moved on one node, and bytes offered on one lane: back-pressure, not deadlock (H3).
 inline constexpr std::uint64_t inflight_bytes_default = 256ULL * 1024 * 1024;
 inline constexpr std::uint64_t offer_window_bytes_default = 64ULL * 1024 * 1024;
-/// Trace records that a node may have unwritten; past it the node blocks new admissions.
+/// Trace records that a node may have unwritten; past it records are lost, and the file says how
+/// many.
 inline constexpr std::uint32_t trace_records_unwritten_max = 65'536;
 
 // -- leases ---------------------------------------------------------------------------------------
@@ -92,6 +81,9 @@ inline constexpr std::int64_t lease_ms_min = 200;
 inline constexpr std::int64_t lease_ms_max = 60'000;
 /// Assumed until a link is measured: what one core copies on a slow host.
 inline constexpr std::uint64_t assumed_bytes_per_s = 500'000'000;
+/// Assumed until a group is measured: a slow CPU's prefill. The lease counts from the grant, so
+/// that computing the prompt is inside it.
+inline constexpr std::int64_t assumed_prefill_us_per_token = 2'000;
 /// A lease is this many times the estimate of prefill and transfer.
 inline constexpr std::int64_t lease_safety_factor = 4;
 /// Source blocks kept after `received`, for a cheap retransmission.
@@ -103,22 +95,10 @@ inline constexpr std::int64_t heartbeat_ms_default = 200;
 /// A busy host delays heartbeats by seconds; a dead process is noticed at once, by other means.
 inline constexpr std::int64_t peer_timeout_ms_default = 5'000;
 inline constexpr std::int64_t peer_timeout_ms_max = 60'000;
-/// placing: waiting for a group with room; at the bound refused with the last constraint.
-inline constexpr std::int64_t place_wait_ms_max = 10'000;
 /// A scripted request that does not say how long it may wait for room in a pool.
 inline constexpr std::int64_t queue_ms_default = 10'000;
-/// reserving: a grant or refusal is one round trip; at the bound asked again.
-inline constexpr std::int64_t reserve_wait_ms_max = 1'000;
-/// prefilling: silence of the group; at the bound its state is asked.
-inline constexpr std::int64_t prefill_wait_ms_max = 2'000;
-/// handing_off: silence of the destination; at the bound its coverage is asked.
-inline constexpr std::int64_t hand_off_wait_ms_max = 1'000;
-/// decoding: silence between two frames; at the bound the group is asked.
-inline constexpr std::int64_t frame_wait_ms_max = 2'000;
 /// draining: evidence of a lane; at the bound it is asked again, the blocks stay quarantined.
 inline constexpr std::int64_t evidence_wait_ms_max = 500;
-/// Times a question is repeated before its peer counts as lost (never as stopped).
-inline constexpr std::uint32_t asks_max = 5;
 /// forming, rebuilding: all ranks of a group must have joined.
 inline constexpr std::int64_t group_form_wait_ms_max = 30'000;
 /// A shutdown waits this long for evidence before it names what is left.

@@ -76,6 +76,12 @@ failure objection(const state& s, const request_arrived& e) {
     return {reason::not_permitted, "tenant '" + e.spec.tenant.value + "' has "
                                      + std::to_string(open->second)
                                      + " requests open, its limit"};
+  const std::uint64_t tokens = std::uint64_t{e.spec.prompt_tokens} + e.spec.output_tokens;
+  if (tokens > tenant->second.tokens_per_request_max)
+    return {reason::not_permitted, "tenant '" + e.spec.tenant.value + "' may ask for "
+                                     + std::to_string(tenant->second.tokens_per_request_max)
+                                     + " tokens in one request, prompt and output; this one needs "
+                                     + std::to_string(tokens)};
   return {};
 }
 

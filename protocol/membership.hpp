@@ -30,11 +30,13 @@ struct group_entry {
 struct tenant_entry {
   tenant_name name;
   std::uint32_t requests_open_max = 0;
+  std::uint32_t tokens_per_request_max = 0; ///< prompt and output budget of one request
 
   static constexpr const char* type = "tenant_entry";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("name", s.name), field("requests_open_max", s.requests_open_max));
+    return std::make_tuple(field("name", s.name), field("requests_open_max", s.requests_open_max),
+                           field("tokens_per_request_max", s.tokens_per_request_max));
   }
 };
 
