@@ -6,9 +6,11 @@
 #include "transport/ucx_environment.hpp"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <mutex>
 #include <thread>
@@ -19,6 +21,9 @@ namespace baton::actors {
 using namespace protocol;
 
 namespace {
+
+constexpr std::chrono::milliseconds start_grace{500};
+constexpr std::chrono::milliseconds end_wait_max{1000};
 
 /// One line to the supervisor (or the person who started the node by hand).
 void say(const std::string& line) {
@@ -50,14 +55,43 @@ void ensure_ucx_environment(char** argv) {
   execv("/proc/self/exe", again.data());
 }
 
-sigset_t block_stop_signals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGINT);
-  sigaddset(&stop, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr); // before any thread: all inherit it
-  return stop;
-}
+/// SIGINT and SIGTERM, taken by a thread of their own. A node that starts may wait long for others,
+/// has promised nothing and recorded nothing: it leaves soon. Not at once, since UCX would leave
+/// shared memory behind if it were stopped between making and unlinking it.
+class stop_signals {
+public:
+  stop_signals() {
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &stop, nullptr); // before any thread: all inherit it
+    thread_ = std::thread([this, stop] {
+      int signal = 0;
+      sigwait(&stop, &signal);
+      if (started_.get_future().wait_for(start_grace) == std::future_status::timeout)
+        std::_Exit(0);
+    });
+  }
+
+  ~stop_signals() {
+    if (!thread_.joinable())
+      return;
+    started_.set_value();
+    pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+  }
+
+  /// The node serves from now on; returns when it shall stop.
+  void await() {
+    started_.set_value();
+    thread_.join();
+  }
+
+private:
+  std::promise<void> started_;
+  std::thread thread_;
+};
 
 struct arguments {
   std::string dir = "run";
@@ -113,6 +147,20 @@ failure start_all(caf::actor_system& system, hosts& all) {
   return {};
 }
 
+void flush_traces(hosts& all) {
+  for (auto& host : all)
+    if (host->context().trace)
+      host->context().trace->flush();
+}
+
+/// A system of CAF 0.17 that ends while it connects may wait for a thread that has ended already.
+void bound_the_end() {
+  std::thread([] {
+    std::this_thread::sleep_for(end_wait_max);
+    std::_Exit(0);
+  }).detach();
+}
+
 /// Actors of open requests would keep the system alive: say how many are left, and leave with the
 /// trace written. Their memory ends with this process, so that no evidence is owed any more.
 int stop_all(hosts& all, caf::actor_system& system) {
@@ -123,18 +171,18 @@ int stop_all(hosts& all, caf::actor_system& system) {
   }
   if (left == 0) {
     system.await_all_actors_done();
+    flush_traces(all);
+    bound_the_end();
     return 0;
   }
-  for (auto& host : all)
-    if (host->context().trace)
-      host->context().trace->flush();
+  flush_traces(all);
   say("left with " + std::to_string(left) + " actors of open requests");
   std::fflush(nullptr);
   std::_Exit(0);
 }
 
 int run(const arguments& args) {
-  const sigset_t stop = block_stop_signals();
+  stop_signals stop;
   auto cluster = read_cluster(args.dir + "/cluster.json");
   if (!cluster)
     return fail(args.names.front(), cluster.error());
@@ -156,8 +204,7 @@ int run(const arguments& args) {
     fail(args.names.front(), why);
     std::_Exit(1);
   }
-  int signal = 0;
-  sigwait(&stop, &signal);
+  stop.await();
   return stop_all(all.value(), system);
 }
 

@@ -1,5 +1,6 @@
 #include "actors/rank_hardware.hpp"
 
+#include "actors/run_directory.hpp"
 #include "gpu/cpu/cpu_device.hpp"
 #include "gpu/cpu/llama_executor.hpp"
 #include "gpu/synthetic_executor.hpp"
@@ -150,8 +151,8 @@ failure rank_hardware::join_group(const group_config& group, const std::string& 
     return {};
   gpu::collective_limits limits;
   limits.wait_ms = limits::group_form_wait_ms_max;
-  auto joined = gpu::join_shared_group("/baton-" + run_id + "-" + group.name.value,
-                                       node_.rank.value, group.ranks, limits);
+  auto joined = gpu::join_shared_group(group_memory_name(run_id, group.name), node_.rank.value,
+                                       group.ranks, limits);
   if (!joined)
     return joined.error();
   group_ = std::move(joined.value());

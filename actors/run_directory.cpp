@@ -2,8 +2,8 @@
 
 #include <arpa/inet.h>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <netinet/in.h>
@@ -128,10 +128,41 @@ failure make_run_directory(const std::string& dir, const cluster_config& cluster
   return write_file(dir + "/run_id", random_hex());
 }
 
+std::string group_memory_name(const std::string& run_id, const group_name& group) {
+  return "/baton-" + run_id + "-" + group.value;
+}
+
+outcome<int> claim_run_directory(const std::string& dir) {
+  const std::string path = dir + "/up.pid";
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0)
+    return failure{reason::bad_input, path + ": " + std::strerror(errno)};
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+    close(fd);
+    return failure{reason::duplicate, dir + ": another supervisor has just started here"};
+  }
+  const std::string pid = std::to_string(getpid());
+  if (ftruncate(fd, 0) != 0 || write(fd, pid.data(), pid.size()) < 0) {
+    const failure why{reason::bad_input, path + ": " + std::strerror(errno)};
+    close(fd);
+    return why;
+  }
+  return fd;
+}
+
 int running_supervisor(const std::string& dir) {
-  const auto text = read_file(dir + "/up.pid");
-  const int pid = text ? std::atoi(text.value().c_str()) : 0;
-  return pid > 0 && kill(pid, 0) == 0 ? pid : 0;
+  const std::string path = dir + "/up.pid";
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  const bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  const auto text = read_file(path);
+  return held && text ? std::atoi(text.value().c_str()) : 0;
 }
 
 } // namespace baton::actors

@@ -2,7 +2,7 @@
 //
 //   cluster.json         the cluster file with every default and port written out
 //   run_id               random, names the shared memory of this start
-//   up.pid               the supervisor
+//   up.pid               the supervisor, which holds a lock on it
 //   <node>.trace.jsonl   the trace, one file a node;  <node>.log   what the node had to say
 #pragma once
 
@@ -23,6 +23,10 @@ protocol::outcome<protocol::cluster_config> read_cluster(const std::string& path
 /// The same with a port for every node: those that are 0 are chosen among the free ones now.
 protocol::outcome<protocol::cluster_config> with_ports(protocol::cluster_config cluster);
 
+/// Name of the shared memory in which the ranks of a group meet. It is gone when all are in; a
+/// start that was cut short may leave it.
+std::string group_memory_name(const std::string& run_id, const protocol::group_name& group);
+
 /// Port of a node in a configuration whose ports are all set.
 std::uint16_t port_of(const protocol::cluster_config& cluster, const protocol::node_name& node);
 
@@ -30,6 +34,11 @@ std::uint16_t port_of(const protocol::cluster_config& cluster, const protocol::n
 /// (duplicate) while a cluster runs in it.
 protocol::failure make_run_directory(const std::string& dir,
                                      const protocol::cluster_config& cluster);
+
+/// Makes this process the folder's supervisor for as long as the returned descriptor is open:
+/// up.pid holds its number, under a lock that ends with the process, however it ends. duplicate
+/// when another has it.
+protocol::outcome<int> claim_run_directory(const std::string& dir);
 
 /// The supervisor's process number, 0 when none runs there.
 int running_supervisor(const std::string& dir);

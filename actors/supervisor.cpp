@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <map>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -47,10 +48,15 @@ public:
       sigaddset(&watched, s);
     pthread_sigmask(SIG_BLOCK, &watched, &inherited_);
     signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    write_file(dir_ + "/up.pid", std::to_string(getpid()));
+    const auto claim = claim_run_directory(dir_);
+    if (!claim) {
+      say(claim.error().text);
+      return 1;
+    }
     start_children();
     while (!children_.empty())
       wait_once();
+    remove_group_memory();
     unlink((dir_ + "/up.pid").c_str());
     return phase_ == phase::failed ? 1 : 0;
   }
@@ -210,6 +216,13 @@ private:
       kill(pid, SIGKILL);
     }
     kill_at_ms_ = clock_ms() + limits::shutdown_wait_ms_max;
+  }
+
+  /// Of groups whose ranks have not all met.
+  void remove_group_memory() {
+    if (const auto run_id = read_file(dir_ + "/run_id"))
+      for (const auto& group : cluster_.groups)
+        shm_unlink(group_memory_name(run_id.value(), group.name).c_str());
   }
 
   void say(const std::string& text) {

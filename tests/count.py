@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Sums test cases over ctest's JUnit reports: `count.py REPORT...` prints `N passed, N failed`.
 
-A doctest program counts by its own summary, and so does a test that prints `N passed, N failed` as a
-line; any other test counts as one case. A test that ended badly counts at least one failure, whatever its summary says: a sanitizer speaks last.
+A doctest program counts by its own summary, as does a test that prints `N passed, N failed` itself;
+any other test counts as one case. A test that ended badly counts at least one failure, whatever its
+summary says: a sanitizer speaks last.
 """
 import argparse
 import re

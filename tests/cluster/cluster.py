@@ -1,5 +1,5 @@
-"""One running cluster in a run directory of its own, seen as an operator sees it: `baton up`, `run`,
-`trace` and `down` in real processes. Leaving the `with` block always ends every process of it.
+"""One running cluster in a run directory of its own, seen as an operator sees it: `baton up`,
+`run`, `trace` and `down` in real processes. Leaving the `with` block ends every process of it.
 """
 import json
 import os
@@ -159,7 +159,7 @@ class Cluster:
             return [json.loads(line) for line in file][1:]
 
 
-# -- cluster files ----------------------------------------------------------------------------------
+# -- cluster files --------------------------------------------------------------------------------
 
 KJV = from_root("deploy", "models", "kjv-1.6m")
 STORIES = from_root("..", "shared", "data", "models", "stories260K")

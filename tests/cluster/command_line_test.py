@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line as people and scripts meet it: help, wrong input, signals, and what stays behind.
+"""The command line as people and scripts meet it: help, wrong input, signals, and what stays.
 
     command_line_test.py BATON
 """

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The teaching shape: a prompt of 8,192 tokens, 2.5 GiB of KV in 2 x 512 blocks, every byte verified
-where it landed; three such reservations fill a pool of 8 GiB, and the fourth is refused by figures.
+"""The teaching shape: a prompt of 8,192 tokens, 2.5 GiB of KV in 2 x 512 blocks, every byte
+verified where it landed; three such reservations fill a pool of 8 GiB, and the fourth is refused by
+figures.
 
     teaching_test.py BATON       wants 12 GiB of memory; without them the case is skipped
 """
@@ -59,7 +60,8 @@ def require_refusal(refused, pool_bytes):
 def teaching(bench):
     if memory_available() < MEMORY_BYTES:
         raise Skipped(f"{memory_available() / GIB:.1f} GiB of memory are available, 12 are wanted")
-    with Cluster(bench, "run", from_root("deploy", "cluster", "teaching_synthetic.json")) as cluster:
+    file = from_root("deploy", "cluster", "teaching_synthetic.json")
+    with Cluster(bench, "run", file) as cluster:
         decode = read_json(cluster.path("cluster.json"))["groups"][1]
         require_equal(decode["pool_bytes"], 8 * GIB, "the decode group's pool")
         played = cluster.run(from_root("deploy", "scenarios", "teaching.json"), wait_s=RUN_S)
@@ -68,8 +70,8 @@ def teaching(bench):
         require_refusal(played.requests["the-fourth"], decode["pool_bytes"])
         require_payload(cluster, ("D3.0", "D3.1"))
         cluster.require_trace()
-        shown = played.requests["req-8k-017"]
-        print(f"  first token after {shown['ttft_ms']:.0f} ms, all after {shown['total_ms']:.0f} ms")
+        first, last = (played.requests["req-8k-017"][field] for field in ("ttft_ms", "total_ms"))
+        print(f"  first token after {first:.0f} ms, all after {last:.0f} ms")
 
 
 def cases(_bench):
