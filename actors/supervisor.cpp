@@ -47,6 +47,7 @@ public:
     for (const int s : {SIGINT, SIGTERM, SIGCHLD})
       sigaddset(&watched, s);
     pthread_sigmask(SIG_BLOCK, &watched, &inherited_);
+    std::signal(SIGPIPE, SIG_IGN); // the cluster outlives whoever reads its lines
     signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     const auto claim = claim_run_directory(dir_);
     if (!claim) {
@@ -91,6 +92,7 @@ private:
   [[noreturn]] void become(const std::string& name, int lines) {
     prctl(PR_SET_PDEATHSIG, SIGTERM); // a killed supervisor leaves no nodes behind
     pthread_sigmask(SIG_SETMASK, &inherited_, nullptr);
+    std::signal(SIGPIPE, SIG_DFL);
     for (const auto& setting : transport::ucx_environment()) {
       const std::size_t equals = setting.find('=');
       setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);

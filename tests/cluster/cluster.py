@@ -53,6 +53,15 @@ def processes_of(directory):
     return found
 
 
+def sweep(directory):
+    """Ends what a failed case may have left, by the ids of this run directory's processes."""
+    for pid in processes_of(directory):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def wait_until(holds, wait_s):
     """Looks again until `holds()` or the time is up; the last answer."""
     end = time.monotonic() + wait_s
@@ -110,7 +119,7 @@ class Cluster:
             require(up.code == 0 and "cluster formed" in up.out,
                     f"baton up: exit code {up.code}:\n{up.tail()}")
         except BaseException:
-            self.sweep()
+            sweep(self.directory)
             raise
         return self
 
@@ -122,15 +131,7 @@ class Cluster:
                 require_equal(down.code, 0, f"exit code of baton down ({down.tail()})")
                 require_equal(left, [], "processes left by baton down")
         finally:
-            self.sweep()
-
-    def sweep(self):
-        """Ends what a failed case may have left, by the ids of this run directory's processes."""
-        for pid in processes_of(self.directory):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            sweep(self.directory)
 
     def run(self, script, *options, wait_s=180):
         """Plays a script (a path or a dict)."""

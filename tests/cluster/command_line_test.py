@@ -10,7 +10,7 @@ import sys
 
 import schema
 from cases import ROOT, Failed, from_root, play, require, require_equal
-from cluster import Cluster, command, processes_of, read_json, wait_until, write_json
+from cluster import Cluster, command, processes_of, read_json, sweep, wait_until, write_json
 
 TEACHING = from_root("deploy", "cluster", "teaching.json")
 HELLO = from_root("deploy", "scenarios", "hello.json")
@@ -136,6 +136,12 @@ def attached(bench, directory):
                                 stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
 
+def end(up, directory):
+    up.kill()
+    up.wait()
+    sweep(directory)
+
+
 def shows(bench, text):
     with open(bench.path("up.out"), encoding="utf-8") as file:
         return text in file.read()
@@ -162,10 +168,7 @@ def signal_case(number, when):
         except subprocess.TimeoutExpired as late:
             raise Failed(f"baton up has not ended {STOP_S} s after {number.name}") from late
         finally:
-            up.kill()
-            up.wait()
-            for pid in processes_of(directory):
-                os.kill(pid, signal.SIGKILL)
+            end(up, directory)
     return f"{number.name} while {when} ends baton up with 0 and no process left", body
 
 
@@ -178,21 +181,102 @@ def killed_supervisor(bench):
         up.wait()
         require(wait_until(lambda: not processes_of(directory), STOP_S),
                 f"processes left: {processes_of(directory)}")
+        again = command(bench, "up", TEACHING, "--dir", directory, "--detach")
+        require_equal(again.code, 0, f"exit code of the next baton up ({again.tail()})")
+        require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
     finally:
-        up.kill()
-        for pid in processes_of(directory):
-            os.kill(pid, signal.SIGKILL)
+        end(up, directory)
+
+
+def shared_memory():
+    return {name for name in os.listdir("/dev/shm") if name.startswith("baton")}
 
 
 def shared_memory_goes(bench):
-    """`baton down` leaves nothing of this cluster in /dev/shm."""
-    def arenas():
-        return {name for name in os.listdir("/dev/shm") if name.startswith("baton")}
-    before = arenas()
+    before = shared_memory()
     file = write_json(bench.path("arena.json"), dict(read_json(TEACHING), path="shared_arena"))
     with Cluster(bench, "arena", file) as cluster:
         cluster.run(HELLO).require_well("hello by shared arena")
-    require(arenas() <= before, f"left in /dev/shm: {sorted(arenas() - before)}")
+        require(shared_memory() <= before, "the groups' meeting places outlive the meeting")
+    require(shared_memory() <= before, f"left: {sorted(shared_memory() - before)}")
+
+
+def interrupted_starts(bench):
+    """Ends the start after ever longer times, which meet it in every step: always within seconds,
+    and never with a process or shared memory left. Before it says a word it may die of the signal.
+    """
+    before = shared_memory()
+    directory = bench.path("interrupted")
+    for delay_ms in range(0, 480, 30):
+        up = attached(bench, directory)
+        try:
+            wait_until(lambda: False, delay_ms / 1000)
+            up.send_signal(signal.SIGINT)
+            code = up.wait(timeout=STOP_S)
+            said = shows(bench, "started")
+            require(code == 0 or (code == -signal.SIGINT and not said),
+                    f"exit code {code} when interrupted after {delay_ms} ms")
+            require(not shows(bench, "is killed"), f"a node was killed after {delay_ms} ms")
+            require_equal(processes_of(directory), [], f"processes left after {delay_ms} ms")
+        finally:
+            end(up, directory)
+    require(shared_memory() <= before, f"left: {sorted(shared_memory() - before)}")
+
+
+def reader_gone(bench):
+    """`baton up | head -1`: the cluster goes on when nobody reads its lines any more."""
+    directory = bench.path("reader")
+    up = subprocess.Popen([bench.baton, "up", TEACHING, "--dir", directory], cwd=ROOT,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        up.stdout.readline()
+        up.stdout.close()
+        hello = command(bench, "run", HELLO, "--dir", directory)
+        require_equal(hello.code, 0, f"exit code of baton run ({hello.tail()})")
+        require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
+        require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
+    finally:
+        end(up, directory)
+
+
+def stale_process_number(bench):
+    """A number that a killed supervisor left may be another process's by now: it is let alone."""
+    directory = bench.path("stale")
+    os.makedirs(directory, exist_ok=True)
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        with open(os.path.join(directory, "up.pid"), "w", encoding="ascii") as file:
+            file.write(str(other.pid))
+        require_refused(command(bench, "down", "--dir", directory), 1, "no cluster runs in")
+        require_equal(other.poll(), None, "the other process")
+        up = command(bench, "up", TEACHING, "--dir", directory, "--detach")
+        require_equal(up.code, 0, f"exit code of baton up ({up.tail()})")
+        require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
+        require_equal(other.poll(), None, "the other process")
+    finally:
+        other.kill()
+        other.wait()
+        sweep(directory)
+
+
+def node_by_hand(bench):
+    """What `baton up` does, done by hand: each node of a resolved cluster file, one by one."""
+    with Cluster(bench, "by_hand", TEACHING) as cluster:
+        pass
+    names = ("router", "P7.0", "P7.1", "D3.0", "D3.1")
+    nodes = [subprocess.Popen([bench.baton, "node", "--dir", cluster.directory, "--name", name],
+                              cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+             for name in names]
+    try:
+        hello = command(bench, "run", HELLO, "--dir", cluster.directory)
+        require_equal(hello.code, 0, f"exit code of baton run ({hello.tail()})")
+        for node in nodes:
+            node.send_signal(signal.SIGTERM)
+        require_equal([node.wait(timeout=STOP_S) for node in nodes], [0] * len(nodes), "exit codes")
+    finally:
+        for node in nodes:
+            node.kill()
+            node.wait()
 
 
 def schema_case(kind):
@@ -222,7 +306,13 @@ def cases(_bench):
     for number in (signal.SIGINT, signal.SIGTERM):
         for when in ("forming", "formed"):
             yield signal_case(number, when)
-    yield "nodes do not outlive a supervisor that is killed", killed_supervisor
+    yield "a start that is interrupted at any moment ends soon and leaves nothing", (
+        interrupted_starts)
+    yield "nodes do not outlive a supervisor that is killed, and the next may start", (
+        killed_supervisor)
+    yield "a cluster goes on when nobody reads its lines", reader_gone
+    yield "a process number that is left over is no cluster", stale_process_number
+    yield "nodes may be started by hand", node_by_hand
     yield "no shared memory stays", shared_memory_goes
     for kind in ("cluster", "script"):
         yield schema_case(kind)
