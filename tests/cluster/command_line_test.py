@@ -223,6 +223,12 @@ def interrupted_starts(bench):
     require(shared_memory() <= before, f"left: {sorted(shared_memory() - before)}")
 
 
+def require_forms(bench, directory):
+    """Requests that come before the cluster has formed are told so; one succeeds in the end."""
+    require(wait_until(lambda: command(bench, "run", HELLO, "--dir", directory).code == 0, STOP_S),
+            f"no request succeeded in {STOP_S} s")
+
+
 def reader_gone(bench):
     """`baton up | head -1`: the cluster goes on when nobody reads its lines any more."""
     directory = bench.path("reader")
@@ -231,8 +237,7 @@ def reader_gone(bench):
     try:
         up.stdout.readline()
         up.stdout.close()
-        hello = command(bench, "run", HELLO, "--dir", directory)
-        require_equal(hello.code, 0, f"exit code of baton run ({hello.tail()})")
+        require_forms(bench, directory)
         require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
         require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
     finally:
@@ -268,8 +273,7 @@ def node_by_hand(bench):
                               cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
              for name in names]
     try:
-        hello = command(bench, "run", HELLO, "--dir", cluster.directory)
-        require_equal(hello.code, 0, f"exit code of baton run ({hello.tail()})")
+        require_forms(bench, cluster.directory)
         for node in nodes:
             node.send_signal(signal.SIGTERM)
         require_equal([node.wait(timeout=STOP_S) for node in nodes], [0] * len(nodes), "exit codes")
