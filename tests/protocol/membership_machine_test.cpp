@@ -33,7 +33,7 @@ node_joined join(const std::string& group, std::uint16_t rank, std::uint64_t lif
 
 expect_cluster expected() {
   return {{{{"P7"}, group_role::prefill, 2}, {{"D3"}, group_role::decode, 1}},
-          {{{"tenant-1"}, 1}},
+          {{{"tenant-1"}, 1, 1000}},
           2};
 }
 

@@ -157,7 +157,7 @@ private:
     else
       expect.groups
         = {{{"D0"}, group_role::decode, ranks}, {{"P0"}, group_role::prefill, ranks}};
-    expect.tenants = {{{"tenant-1"}, 8}};
+    expect.tenants = {{{"tenant-1"}, 8, 1000}};
     expect.requests_open_max = 8;
     tell(router_, expect);
     form_group_of("D0", d_pool_, d_group_, 6);
@@ -188,7 +188,7 @@ private:
     request_spec spec = sample_spec();
     spec.external = {"req-" + std::to_string(n)};
     sender_ = "client:client";
-    note("client", "client", submit_request{spec, "", sample_prompt()});
+    note("client", "client", submit_request{spec, {}, sample_prompt()});
     tell(router_, request_arrived{current_->id, spec});
     spec_ = spec;
     settle();
