@@ -3,6 +3,7 @@
 #include "actors/messages_caf.hpp"
 #include "actors/node_host.hpp"
 #include "actors/run_directory.hpp"
+#include "protocol/assert.hpp"
 #include "transport/ucx_environment.hpp"
 
 #include <CLI/CLI.hpp>
@@ -153,6 +154,15 @@ void flush_traces(hosts& all) {
       host->context().trace->flush();
 }
 
+/// For the assertion hook, which takes no argument: the nodes of this process.
+hosts* hosts_of_this_process = nullptr;
+
+/// A broken invariant aborts the process; what led to it must be on disk by then.
+void write_traces_out(const char*, const char*, int) {
+  if (hosts_of_this_process != nullptr)
+    flush_traces(*hosts_of_this_process);
+}
+
 /// A system of CAF 0.17 that ends while it connects may wait for a thread that has ended already.
 void bound_the_end() {
   std::thread([] {
@@ -197,6 +207,8 @@ int run(const arguments& args) {
   auto all = prepare_all(cluster.value(), chosen.value(), options, hub);
   if (!all)
     return fail(args.names.front(), all.error());
+  hosts_of_this_process = &all.value();
+  set_assertion_hook(write_traces_out);
   caf::actor_system_config config;
   configure(config, cluster.value().heartbeat_ms, cluster.value().peer_timeout_ms);
   caf::actor_system system{config};
@@ -214,8 +226,8 @@ int node_main(int argc, char** argv) {
   ensure_ucx_environment(argv);
   arguments args;
   CLI::App app{"One node of a cluster, in this process, until SIGINT or SIGTERM. `baton up` starts "
-               "one for each node of this host; start them by hand to spread a cluster over hosts "
-               "or to debug one.",
+               "one for each node of this host; start them by hand to watch or "
+               "debug one.",
                "baton node"};
   app.add_option("--dir", args.dir, "run directory, with cluster.json and run_id")
     ->capture_default_str();
