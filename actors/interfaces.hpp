@@ -27,7 +27,7 @@ namespace baton::actors {
 
 /// What the router reads prompts with: the one owner of tokenisation.
 struct prompt_reader {
-  std::shared_ptr<const gpu::tokenizer> tokenizer; ///< null: synthetic executor, token ids only
+  std::shared_ptr<const gpu::tokenizer> tokenizer; ///< null: no text, token ids only
   std::uint32_t vocab = 0;
   std::uint32_t max_positions = 0;
 };

@@ -18,7 +18,7 @@ outcome<token_list> raw_prompt(const prompt_reader& reader, const submit_request
   if (!asked.prompt_text.text.empty()) {
     if (!reader.tokenizer)
       return failure{reason::bad_input,
-                     "prompt: this cluster's executor is synthetic and reads no text; give "
+                     "prompt: this cluster's model has no tokenizer and reads no text; give "
                      "prompt_tokens or prompt_length"};
     auto ids = reader.tokenizer->encode(asked.prompt_text.text);
     if (!ids)

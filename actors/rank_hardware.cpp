@@ -60,6 +60,15 @@ void describe_shape(model_identity& m, const group_config& group, const gpu::geo
   m.compute_dtype = "f32";
 }
 
+/// Null for a folder without one: such a model takes token ids only.
+outcome<std::shared_ptr<const gpu::tokenizer>> tokenizer_of(const std::string& folder,
+                                                            std::uint32_t vocab) {
+  auto found = gpu::open_tokenizer(folder, vocab);
+  if (!found && found.error().why == reason::not_found)
+    return std::shared_ptr<const gpu::tokenizer>{};
+  return found;
+}
+
 transport::endpoint_limits limits_of(const cluster_config& cluster) {
   transport::endpoint_limits l;
   l.inflight_bytes_max = cluster.inflight_bytes;
@@ -112,7 +121,7 @@ failure rank_hardware::load_model(const group_config& group) {
   auto model = gpu::model::load(config.model);
   if (!model)
     return model.error();
-  auto tokenizer = gpu::open_tokenizer(config.model, model.value()->config().vocab);
+  const auto tokenizer = tokenizer_of(config.model, model.value()->config().vocab);
   if (!tokenizer)
     return tokenizer.error();
   llama_ = std::make_unique<llama_parts>();
@@ -123,11 +132,11 @@ failure rank_hardware::load_model(const group_config& group) {
     return shape.error();
   shape_ = shape.value();
   eos_ = llama_->model->config().eos;
-  if (eos_.empty())
+  if (eos_.empty() && tokenizer.value())
     eos_ = tokenizer.value()->eos();
   identity_.model = std::filesystem::path(config.model).filename().string();
   identity_.weights_digest = llama_->model->weights_digest();
-  identity_.tokenizer_digest = tokenizer.value()->digest();
+  identity_.tokenizer_digest = tokenizer.value() ? tokenizer.value()->digest() : "none";
   identity_.rope = llama_->model->kv_description();
   identity_.attention_backend = "cpu_fixed_order";
   describe_shape(identity_, group, shape_);
@@ -214,7 +223,7 @@ outcome<prompt_reader> open_prompt_reader(const cluster_config& cluster) {
   auto config = gpu::read_config(folder + "/config.json");
   if (!config)
     return config.error();
-  auto tokenizer = gpu::open_tokenizer(folder, config.value().vocab);
+  const auto tokenizer = tokenizer_of(folder, config.value().vocab);
   if (!tokenizer)
     return tokenizer.error();
   return prompt_reader{tokenizer.value(), config.value().vocab, config.value().max_positions};
