@@ -29,10 +29,12 @@ public:
   }
 
   void on_message(const message_header&, const handle&, begin_sequence& e) {
-    sequences_[e.sequence] = {std::move(e), 0, {}, {}};
+    const sequence_id id = e.sequence;
+    sequences_[id] = {std::move(e), 0, {}};
   }
   void on_message(const message_header&, const handle&, end_sequence& e) {
     sequences_.erase(e.sequence);
+    watchers_.erase(e.sequence);
   }
 
   void on_message(const message_header& header, const handle&, run_step& e) {
@@ -84,11 +86,9 @@ public:
   }
 
   void on_message(const message_header&, const handle& watcher, watch_sequence& e) {
+    watchers_[e.sequence].push_back(watcher);
     const auto it = sequences_.find(e.sequence);
-    if (it == sequences_.end())
-      return;
-    it->second.watchers.push_back(watcher);
-    if (it->second.computed > 0)
+    if (it != sequences_.end() && it->second.computed > 0)
       send_to(watcher, source_ready{e.sequence, it->second.computed, it->second.hidden});
   }
 
@@ -100,7 +100,6 @@ private:
     begin_sequence begun;
     std::uint32_t computed = 0;    ///< prompt positions whose kernels have completed
     packed_floats hidden;          ///< of the last position, once computed
-    std::vector<handle> watchers;  ///< feeds
   };
 
   gpu::sampling sampling_of(const sampling_spec& s) const {
@@ -164,13 +163,18 @@ private:
       if (s.begun.in_place)
         resume_[s.begun.attempt] = s.hidden;
     }
-    for (const auto& watcher : s.watchers)
+    const auto watching = watchers_.find(plan.sequence);
+    if (watching == watchers_.end())
+      return;
+    for (const auto& watcher : watching->second)
       send_to(watcher, source_ready{plan.sequence, s.computed, s.hidden});
   }
 
   compute_setup setup_;
   handle leader_;
   std::map<sequence_id, sequence> sequences_;
+  /// Feeds. A transfer may be opened before the leader has begun the sequence it takes from.
+  std::map<sequence_id, std::vector<handle>> watchers_;
   std::map<attempt_id, packed_floats> resume_; ///< final hidden states, kept until forgotten
   std::map<step_number, std::vector<plan_slice>> running_;
 };
