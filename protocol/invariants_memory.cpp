@@ -67,6 +67,12 @@ void check_in_place_writer(const trace_world& world, const trace_step& step, ver
   const charge* written = hold != nullptr ? world.find(hold->destination) : nullptr;
   if (written == nullptr || written->in_place_hold != hold->id)
     return;
+  if (written->reclaimed_at)
+    out.add({"I2",
+             "a prompt is computed in place into " + text(written->id)
+               + ", whose blocks its pool has freed before",
+             {written->granted_at, *written->reclaimed_at, step.index},
+             {}});
   for (const auto& ref : written->blocks) {
     std::vector<std::size_t> shown;
     const std::string why = not_held(world, written->id, ref, shown);

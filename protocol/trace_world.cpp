@@ -58,7 +58,6 @@ struct applier {
     c.attempt = e.opened.asked.attempt;
     c.blocks = e.opened.blocks;
     c.destination = granted.reservation;
-    c.in_place = granted.in_place;
     w.hold_of[c.destination] = c.id;
     if (charge* written = granted.in_place ? w.find(c.destination) : nullptr)
       written->in_place_hold = c.id;
@@ -231,8 +230,6 @@ void trace_world::apply(const trace_step& step) {
   if (step.at("source_hold") && step.did("submit_prefill"))
     if (charge* hold = held_by(step))
       hold->submitted_at = step.index;
-  if (charge* hold = step.did("submit_prefill") ? held_by(step) : nullptr)
-    hold->computing_at = step.index;
   if (step.at("rank_group") && step.did("poison_rank"))
     poisoned_leaders.insert(step.key.section);
   if (step.at("request") && step.did("request_ended"))

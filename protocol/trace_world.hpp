@@ -53,8 +53,6 @@ struct charge {
   std::optional<reservation_id> in_place_hold; ///< the hold that writes these blocks itself
   // Of a source.
   reservation_id destination;
-  bool in_place = false;   ///< it computes into the destination's blocks
-  record_at computing_at; ///< its prompt was given to the group's kernels
   record_at submitted_at; ///< from here on kernels may write: its blocks, or an in-place grant's
   std::map<lane_id, feed_facts> feeds;
 };

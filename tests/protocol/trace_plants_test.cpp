@@ -84,6 +84,24 @@ TEST_CASE("a reclaim in place before the computing kernels have quiesced is I3")
   CHECK(mentions(found(trace, "I3"), "compute it in place"));
 }
 
+TEST_CASE("a prompt that is computed in place after its blocks were freed is I2") {
+  memory_trace trace = record_hand_offs({1, true, 60'000});
+  const std::size_t free = last_of(trace, "pool", "reclaim_blocks");
+  const auto owner = trace.records.at(trace.find("reservation", "begin_reservation"))
+                       .event["opened"]["granted"]["reservation"];
+  trace.insert_copy(free, trace.find("source_hold", "begin_hold"), [&](trace_record& r) {
+    r.header.cause = 0;
+    r.event["reservation"] = owner;
+  });
+  CHECK(mentions(found(trace, "I2"), "computed in place"));
+}
+
+TEST_CASE("source blocks that are reclaimed before the kernels have quiesced are I14") {
+  memory_trace trace = record_hand_offs({});
+  trace.erase(trace.find("source_hold", "sequence_quiesced"));
+  CHECK(mentions(found(trace, "I14"), "kernels may write it"));
+}
+
 TEST_CASE("a block that is granted while another holds it is I1, and its generation I4") {
   memory_trace trace = record_hand_offs({});
   const std::size_t grant = trace.find("reservation", "begin_reservation");
