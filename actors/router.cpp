@@ -67,6 +67,13 @@ public:
     attempts_[e.attempt] = attempt;
   }
 
+  /// A node that our guard has not met yet cannot be sent to, whatever it knows of us: not heard.
+  /// It says so again.
+  void on_message(const message_header& header, const handle& with, node_joined& e) {
+    if (node().peers.find(e.node).life == e.life)
+      machine_actor::on_message(header, with, e);
+  }
+
   void on_message(const message_header&, const handle&, end_node&) { quit(); }
 
   subject about_what() const { return about_; }
