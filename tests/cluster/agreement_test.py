@@ -43,6 +43,7 @@ def requests_of(vocabulary, gap_ms):
 
 def script(name, vocabulary, gap_ms, max_open):
     return {"name": name, "requests": requests_of(vocabulary, gap_ms), "max_open": max_open,
+            "timeout_ms": 170000,
             "expect": {"free_equals_capacity": True, "trace_check": True}}
 
 

@@ -167,8 +167,9 @@ STORIES = from_root("..", "shared", "data", "models", "stories260K")
 
 
 def file_of(name, model, dtype, groups, **more):
+    """Leases are long: a busy machine is no fault of the hand-off."""
     return {"name": name, "executor": {"kind": "llama", "model": model},
-            "kv": {"dtype": dtype, "block_tokens": 16}, "lease": {"ms_min": 20000},
+            "kv": {"dtype": dtype, "block_tokens": 16}, "lease": {"ms_min": 60000},
             "groups": groups, **more}
 
 
