@@ -18,6 +18,9 @@ using namespace protocol;
 
 namespace {
 
+constexpr std::uint32_t port_first = 20'000;
+constexpr std::uint32_t port_count = 12'000; // Linux gives outgoing connections 32,768 and above
+
 /// Keeps its port until the set of ports is complete, so that none is chosen twice.
 class probe {
 public:
@@ -29,17 +32,22 @@ public:
       close(fd_);
   }
 
+  /// Below the range from which the system takes the ports of outgoing connections: one of those
+  /// could be taken between this choice and the node's start.
   outcome<std::uint16_t> free_port(const std::string& host) const {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
       return failure{reason::bad_input, "host: '" + host + "' is no IPv4 address"};
-    socklen_t size = sizeof address;
-    if (bind(fd_, reinterpret_cast<sockaddr*>(&address), size) != 0
-        || getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-      return failure{reason::bad_input,
-                     "host: no port of " + host + " can be bound: " + std::strerror(errno)};
-    return ntohs(address.sin_port);
+    std::random_device draw;
+    for (int tries = 0; tries < 1000; ++tries) {
+      const auto port = static_cast<std::uint16_t>(port_first + draw() % port_count);
+      address.sin_port = htons(port);
+      if (bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+        return port;
+    }
+    return failure{reason::bad_input,
+                   "host: no port of " + host + " can be bound: " + std::strerror(errno)};
   }
 
 private:
