@@ -103,7 +103,7 @@ def play(name, description, cases_of, arguments=None):
             if options.only in sentence:
                 ends[play_one(sentence, body, bench)] += 1
     except (OutOfTime, KeyboardInterrupt):
-        print(f"failed: stopped after at most {options.budget_s} s, not all cases ran")
+        print(f"failed: stopped by a signal or after {options.budget_s} s, not all cases ran")
         ends["failed"] += 1
     signal.alarm(0)
     if ends["skipped"]:
