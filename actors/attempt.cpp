@@ -24,6 +24,11 @@ public:
 
   caf::behavior make_behavior() override { return machine_behavior(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    request_ = router_ = decode_pool_ = prefill_pool_ = reservation_ = hold_ = {};
+  }
+
   subject about_what() const { return about_; }
 
   template <class T>

@@ -28,6 +28,12 @@ public:
                          handler<plan_ended>(self),     handler<end_node>(self)};
   }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    leader_ = {};
+    watchers_.clear();
+  }
+
   void on_message(const message_header&, const handle&, begin_sequence& e) {
     const sequence_id id = e.sequence;
     sequences_[id] = {std::move(e), 0, {}};

@@ -25,6 +25,13 @@ public:
 
   caf::behavior make_behavior() override { return machine_behavior(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    hold_ = {};
+    transfer_ = {};
+    compute_ = {};
+  }
+
   subject about_what() const { return about_; }
 
   template <class T>

@@ -24,6 +24,12 @@ public:
 
   caf::behavior make_behavior() override { return machine_behavior(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    reservation_ = {};
+    transfer_ = {};
+  }
+
   subject about_what() const { return about_; }
   template <class T>
   void arrived(const handle&, const T&) {}

@@ -48,6 +48,12 @@ public:
       handler<join_heard>(self), handler<tick>(self), handler<end_node>(self)};
   }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    setup_.own = {};
+    met_.clear();
+  }
+
   void on_message(const message_header&, const handle& guard, peer_found&) {
     send_hello(guard, false);
   }

@@ -26,6 +26,12 @@ public:
       [self](const message_header&, const handle&, end_node&) { self->quit(); });
   }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    owners_.clear();
+    requests_.clear();
+  }
+
   subject about_what() const { return about_; }
 
   template <class T>

@@ -27,6 +27,11 @@ public:
 
   caf::behavior make_behavior() override { return machine_behavior(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    router_ = client_ = attempt_ = {};
+  }
+
   subject about_what() const { return {id_, ordinal_}; }
 
   template <class T>

@@ -26,6 +26,11 @@ public:
 
   caf::behavior make_behavior() override { return machine_behavior(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    pool_ = group_ = attempt_ = request_ = hold_ = {};
+  }
+
   subject about_what() const { return about_; }
 
   template <class T>

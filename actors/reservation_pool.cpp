@@ -28,6 +28,12 @@ public:
       [self](const message_header&, const handle&, end_node&) { self->quit(); });
   }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    holder_ = {};
+    askers_.clear();
+  }
+
   subject about_what() const { return about_; }
 
   template <class T>

@@ -76,6 +76,15 @@ public:
 
   void on_message(const message_header&, const handle&, end_node&) { quit(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    arriving_ = {};
+    asker_ = {};
+    open_.clear();
+    attempts_.clear();
+    clients_.clear();
+  }
+
   subject about_what() const { return about_; }
 
   template <class T>

@@ -25,6 +25,11 @@ public:
 
   caf::behavior make_behavior() override { return machine_behavior(); }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    pool_ = group_ = attempt_ = reservation_ = {};
+  }
+
   subject about_what() const { return about_; }
   template <class T>
   void arrived(const handle&, const T&) {}

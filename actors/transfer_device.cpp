@@ -34,6 +34,13 @@ public:
       handler<channel_failed>(self), handler<end_node>(self)};
   }
 
+  /// Handles name each other in circles; an actor that has ended holds none.
+  void on_exit() override {
+    compute_ = guard_ = {};
+    lanes_.clear();
+    feeds_.clear();
+  }
+
   // -- destination end
   // ------------------------------------------------------------------------------
 
