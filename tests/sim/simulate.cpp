@@ -1,0 +1,138 @@
+#include "tests/sim/simulate.hpp"
+
+#include "tests/sim/explore.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+namespace baton::sim {
+
+namespace {
+
+/// By action kind. Half of the faults are off in a run; the others are weighed from 1 to 100.
+using weights = std::vector<std::uint32_t>;
+
+struct drawn {
+  world_setup setup;
+  weights by_kind;
+};
+
+std::uint8_t upto(choices& c, std::uint32_t max, const char* what) {
+  return static_cast<std::uint8_t>(1 + c.pick(max, what));
+}
+
+std::uint8_t budget(choices& c, std::uint32_t most, const char* what) {
+  return c.pick(2, what) == 0 ? 0 : static_cast<std::uint8_t>(c.pick(most, what) + 1);
+}
+
+void draw_requests(const run_frame& frame, choices& c, world_setup& s) {
+  const std::uint32_t count = 1 + c.pick(frame.requests_max, "requests");
+  const std::uint32_t blocks = std::min(s.shape.prefill_blocks, s.shape.decode_blocks);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    request_plan plan;
+    plan.prompt_blocks = upto(c, std::min(blocks, 3U), "prompt blocks");
+    plan.output_tokens = upto(c, 3, "output tokens");
+    plan.retries = static_cast<std::uint8_t>(c.pick(3, "retries"));
+    plan.waits = c.pick(2, "waits") == 1;
+    s.requests.push_back(plan);
+  }
+}
+
+drawn draw(const run_frame& frame, choices& c) {
+  drawn d;
+  auto& s = d.setup;
+  s.name = frame.name;
+  s.shape.prefill_groups = upto(c, frame.prefill_groups_max, "prefill groups");
+  s.shape.decode_groups = upto(c, frame.decode_groups_max, "decode groups");
+  static constexpr std::uint8_t degrees[] = {1, 2, 4};
+  const std::uint32_t degree_count = frame.ranks_max >= 4 ? 3 : frame.ranks_max;
+  s.shape.prefill_ranks = degrees[c.pick(degree_count, "prefill ranks")];
+  s.shape.decode_ranks = degrees[c.pick(degree_count, "decode ranks")];
+  s.shape.prefill_blocks = 1 + c.pick(frame.blocks_max, "prefill blocks");
+  s.shape.decode_blocks = 1 + c.pick(frame.blocks_max, "decode blocks");
+  s.shape.decode_slots = 1 + c.pick(4, "slots");
+  s.shape.retention_ms = c.pick(2, "retention") * 50;
+  draw_requests(frame, c, s);
+  s.may = {budget(c, 30, "losses"),  budget(c, 30, "copies"),   budget(c, 3, "crashes"),
+           budget(c, 10, "cancels"), budget(c, 10, "expiries"), budget(c, 60, "impatience")};
+  s.overtaking = c.pick(2, "overtaking") == 1;
+  s.local_queues = c.pick(2, "local queues") == 1;
+  for (std::size_t i = 0; i < action_kinds; ++i)
+    d.by_kind.push_back(1 + c.pick(100, "weight"));
+  return d;
+}
+
+/// Chooses a kind of action by weight, then one of that kind, oldest first.
+const action& choose(const std::vector<action>& next, const weights& by_kind, choices& c,
+                     weights& scratch, std::vector<std::size_t>& of_kind) {
+  scratch.assign(action_kinds, 0);
+  for (const action& a : next) {
+    const auto k = static_cast<std::size_t>(a.kind);
+    scratch[k] = by_kind[k];
+  }
+  // Only kinds that can happen are offered, so that 0 is the dullest of them.
+  of_kind.clear();
+  weights offered;
+  for (std::size_t k = 0; k < action_kinds; ++k)
+    if (scratch[k] > 0) {
+      of_kind.push_back(k);
+      offered.push_back(scratch[k]);
+    }
+  const std::size_t kind = of_kind[c.weigh(offered, "kind")];
+  of_kind.clear();
+  for (std::size_t i = 0; i < next.size(); ++i)
+    if (static_cast<std::size_t>(next[i].kind) == kind)
+      of_kind.push_back(i);
+  return next[of_kind[c.pick(static_cast<std::uint32_t>(of_kind.size()), "which")]];
+}
+
+void count_outcomes(const world& w, run_result& result) {
+  for (const client_row& c : w.clients()) {
+    result.completed += c.outcome == 1 ? 1 : 0;
+    result.failed += c.outcome > 1 ? 1 : 0;
+  }
+  std::vector<std::uint32_t> end;
+  w.save(end);
+  result.unseed = XXH3_64bits(end.data(), end.size() * sizeof(std::uint32_t));
+}
+
+} // namespace
+
+run_result simulate(const run_frame& frame, choices& chance, run_observer* observer) {
+  const drawn d = draw(frame, chance);
+  catalogue known(d.setup.shape);
+  world w(known, d.setup);
+  if (observer != nullptr)
+    observer->begins(w);
+  run_result result;
+  std::vector<action> next;
+  weights scratch;
+  std::vector<std::size_t> of_kind;
+  for (std::uint32_t i = 0; i < frame.steps_max && w.broken().empty(); ++i) {
+    w.enabled(next);
+    if (next.empty())
+      break;
+    const action a = choose(next, d.by_kind, chance, scratch, of_kind);
+    if (observer != nullptr)
+      observer->acts(w, a);
+    w.apply(a);
+    ++result.steps;
+  }
+  result.broken = w.broken();
+  if (result.broken.empty()) {
+    w.heal();
+    if (observer != nullptr)
+      observer->heals(w);
+    result.broken = run_to_rest(w, 20'000, observer, &result.steps);
+  }
+  count_outcomes(w, result);
+  return result;
+}
+
+run_result simulate_seed(const run_frame& frame, std::uint64_t seed) {
+  prng_choices chance(seed);
+  return simulate(frame, chance);
+}
+
+} // namespace baton::sim

@@ -1,0 +1,252 @@
+// A whole cluster as a value: copied, compared, hashed, and moved on by one action at a time. The
+// actors are protocol/'s machines; what is not ours to prove (devices, kernels, the network) is
+// here the worst that the contract allows: posted reads land whenever they like, kernels run until
+// they have said otherwise, control messages are lost, repeated and overtaken.
+#pragma once
+
+#include "tests/sim/catalogue.hpp"
+#include "tests/sim/samples.hpp"
+
+#include <array>
+
+namespace baton::sim {
+
+/// How much may go wrong in one run. The explorer tries every way to spend it.
+struct budgets {
+  std::uint8_t losses = 0;     ///< control messages or notices lost
+  std::uint8_t copies = 0;     ///< … delivered and kept to be delivered again
+  std::uint8_t crashes = 0;    ///< of a whole group
+  std::uint8_t cancels = 0;    ///< by a client
+  std::uint8_t expiries = 0;   ///< a clock reaches the end of a lease
+  std::uint8_t impatience = 0; ///< a timer that asks again fires although nothing was lost
+};
+
+struct world_setup {
+  std::string name;
+  cluster_shape shape;
+  std::vector<request_plan> requests;
+  budgets may;
+  bool overtaking = true; ///< messages of one pair of actors overtake each other on the network
+  bool local_queues = false; ///< mailboxes of one node's actors interleave; else one runs to rest
+  std::uint8_t generations_max = 0; ///< runs that grant a block more often are cut; 0: none are
+};
+
+struct party {
+  std::uint32_t who = 0; ///< packed address
+  std::uint32_t state = 0;
+  contacts knows;
+};
+
+/// A message under way. For devices at both ends of a lane `event_of` and `what` say which notice.
+enum class letter : std::uint8_t { event, start, offer, receipt, stopped, rejected, query };
+struct mail {
+  std::uint32_t to = 0;   ///< packed address; for notices the feed (to the source) or lane
+  std::uint32_t from = 0; ///< packed address
+  std::uint32_t event = 0; ///< event number, or the piece of an offer
+  letter what = letter::event;
+  kind event_of = kind::request;
+  bool local = false; ///< neither lost nor repeated
+  std::uint32_t blocks = 0; ///< of an offer: the source's
+  contacts knows;     ///< of the actor that a `start` starts
+};
+
+struct timer {
+  std::uint32_t who = 0;
+  std::uint32_t event = 0;
+  std::int64_t due_ms = 0;
+};
+
+/// A lane in its destination rank's table of grants.
+struct table_row {
+  std::uint32_t lane = 0;
+  std::uint32_t feed = 0;
+  enum class phase : std::uint8_t { open, stopping, stopped } now = phase::open;
+  bool received = false;
+  std::uint32_t blocks = 0; ///< table of blocks written
+  std::uint32_t source = 0; ///< table of blocks read; 0: no offer came yet
+  std::uint32_t posted = 0; ///< by piece: a read is outstanding and may land at any time
+  std::uint32_t landed = 0;
+};
+
+/// A sequence on a group's ranks.
+struct sequence_row {
+  group_life home;
+  std::uint16_t number = 0;
+  std::uint32_t holder = 0; ///< packed reservation or hold
+  std::uint32_t payload = 0;
+  std::uint32_t blocks = 0; ///< table of its blocks as they were when it began
+  std::uint8_t ranks_done = 0; ///< prefill: by rank; decode: tokens emitted
+  bool cancelling = false;
+  bool finished = false; ///< decode: said so; some rank still reads
+};
+
+/// What a client has seen.
+struct client_row {
+  std::uint8_t frames = 0;
+  std::uint8_t outcome = 0; ///< kind + 1
+  std::uint8_t commits = 0; ///< attempts committed so far, by ordinal
+};
+
+struct group_row {
+  std::uint8_t life = 0;
+  bool alive = true;
+  std::int64_t now_ms = 0; ///< its clock
+};
+
+/// One thing that can happen next.
+struct action {
+  enum class what : std::uint8_t {
+    deliver, ///< mail `index`
+    land,    ///< row `index`, piece `arg`
+    compute, ///< sequence `index`
+    fire,    ///< timer `index`
+    repeat,  ///< deliver mail `index` and keep it
+    lose,    ///< mail `index`
+    cancel,  ///< client `index`
+    expire,  ///< group `index`'s clock reaches the next end of a lease
+    crash,   ///< group `index`
+    restart, ///< group `index`
+    learn    ///< the router hears that attempt `index`'s group is gone
+  } kind = what::deliver;
+  std::uint16_t index = 0;
+  std::uint16_t arg = 0;
+};
+inline constexpr std::size_t action_kinds = 11;
+
+class world {
+public:
+  world(catalogue& known, const world_setup& setup);
+
+  /// All that can happen next, dullest first.
+  void enabled(std::vector<action>& out) const;
+  /// True when nothing but faults can happen.
+  bool quiet() const;
+  void apply(const action& a);
+
+  /// "" or the sentence of the first broken invariant ("I3: …").
+  const std::string& broken() const { return broken_; }
+  /// Cut: a block has been granted more often than the setup wants to follow.
+  bool cut() const { return cut_; }
+  /// True when not_drained would be empty.
+  bool drained() const;
+  /// Whatever is not at rest; empty when all requests have ended and all memory is free (I15, I16).
+  std::vector<std::string> not_drained() const;
+
+  /// The canonical bytes of everything that decides what can still happen.
+  void save(std::vector<std::uint32_t>& out) const;
+  void load(const std::uint32_t*& in);
+
+  /// Stops all faults: crashed groups are restarted, nothing is lost any more.
+  void heal();
+
+  /// What an action would do, for people: "reservation D0/1 <- lane_stopped from lane D0/1 0>0".
+  std::string describe(const action& a) const;
+
+  const std::vector<party>& parties() const { return parties_; }
+  const std::vector<client_row>& clients() const { return clients_; }
+  catalogue& known() const { return *known_; }
+
+  /// Told of every step of a machine, when set.
+  class observer {
+  public:
+    virtual ~observer() = default;
+    virtual void stepped(const world& w, std::uint32_t who, std::uint32_t from,
+                         std::uint32_t before, std::uint32_t event, const reaction& made)
+      = 0;
+  };
+  void watch(observer* o) { observer_ = o; }
+  std::int64_t clock_of(std::uint32_t who) const;
+  const world_setup& setup() const { return *setup_; }
+
+private:
+  using what = action::what;
+
+  // world.cpp: mail, machines
+  party* find(std::uint32_t who);
+  const party* find(std::uint32_t who) const;
+  void post(mail m);
+  void settle(); ///< local mail, until none is left
+  void deliver(const mail& m);
+  void step(party& p, std::uint32_t from, std::uint32_t event);
+  void run(std::uint32_t self, const command& c);
+  void learn_contact(party& p, std::uint32_t from, std::uint32_t event);
+  void tell(std::uint32_t from, std::uint32_t to, kind event_of, std::uint32_t event);
+  void start(std::uint32_t from, const command& c);
+  void place(std::uint32_t attempt);
+  void end(std::uint32_t who);
+  bool lives(std::uint32_t who) const;
+  void breach(std::string sentence);
+
+  const protocol::open_feed* opened_feed(std::uint32_t who) const;
+  const protocol::open_lane* opened_lane(std::uint32_t who) const;
+
+  // devices.cpp: tables of grants, landings, kernels
+  void admit(std::uint32_t lane);
+  void revoke(std::uint32_t lane);
+  void offered(const mail& m);
+  void land(std::size_t row, std::uint32_t piece);
+  void quiesce_if_idle(std::size_t row);
+  void notify(const table_row& row, letter what);
+  void queried(const mail& m);
+  void noticed(const mail& m);
+  void compute(std::size_t index, std::uint8_t rank);
+  void compute_prefill(std::size_t index, std::uint8_t rank);
+  void compute_decode(std::size_t index);
+  void say_ready(const sequence_row& s, std::uint8_t rank);
+  void watch_sequence(const party& feed);
+  void begin_sequence(std::uint32_t holder, std::uint32_t payload);
+  void cancel_sequence(std::uint32_t holder, std::uint32_t number);
+  void quiesced(std::size_t index);
+
+  // actions.cpp
+  bool waits_for_clock(const timer& t) const;
+  bool is_deadline(const timer& t) const;
+  bool may_arrive(std::size_t index) const;
+  bool is_enabled(const timer& t, bool idle) const;
+  std::int64_t left_ms(const timer& t) const { return t.due_ms - clock_of(t.who); }
+  void pass_time(std::int64_t ms);
+  void add_faults(std::vector<action>& out) const;
+  void fire(std::size_t index);
+  bool idle_before_timers() const;
+  bool sequences_idle() const;
+
+  // faults.cpp
+  void crash(std::uint8_t group);
+  void restart(std::uint8_t group);
+  void expire(std::uint8_t group);
+  void learn_loss(std::size_t attempt_index);
+
+  // checks.cpp: judged by the devices, never by what the machines believe
+  void check_changes(std::uint32_t pool, const reaction& made);
+  void check_untouched(const char* done, group_life home, std::uint32_t block);
+  void check_touch(const char* id, const char* who, group_life home, std::uint32_t block,
+                   std::uint64_t gen);
+  void check_commit(const party& p, std::uint32_t before, std::uint32_t after);
+  void check_reads(const sequence_row& s, std::uint8_t rank);
+  void check_client(std::uint32_t attempt, const command& c);
+  bool block_is(group_life home, std::uint32_t block, std::uint64_t gen) const;
+  std::uint16_t& memory(std::uint8_t group, std::uint8_t rank, std::uint32_t block);
+  bool computing(const sequence_row& s) const;
+  const work& work_of(const sequence_row& s) const { return known_->work_at(s.payload); }
+
+  catalogue* known_;
+  const world_setup* setup_;
+  budgets left_;
+  std::vector<party> parties_; ///< by address
+  std::vector<mail> mail_;     ///< oldest first
+  std::vector<timer> timers_;
+  std::vector<table_row> rows_;
+  std::vector<sequence_row> sequences_;
+  std::vector<client_row> clients_;
+  std::vector<group_row> groups_;
+  std::vector<std::uint16_t> memory_; ///< by group, rank, block: who wrote it; 0: poison
+  bool healed_ = false;
+  std::int64_t router_ms_ = 0; ///< the router's clock
+  // Not part of the state.
+  std::vector<mail> local_; ///< to be delivered before the action ends
+  std::string broken_;
+  bool cut_ = false;
+  observer* observer_ = nullptr;
+};
+
+} // namespace baton::sim
