@@ -6,9 +6,13 @@ namespace baton::protocol::lane {
 
 namespace {
 
+std::size_t pieces(const body& data) {
+  return data.opened.blocks.size() + (data.opened.resume_bytes > 0 ? 1 : 0);
+}
+
 /// I2: the device has judged the piece by the same table.
 void check(const body& data, const piece_landed& e) {
-  BATON_ASSERT(e.piece < data.covered.size());
+  BATON_ASSERT(e.piece < pieces(data));
   if (e.piece < data.opened.blocks.size())
     BATON_ASSERT(e.block == data.opened.blocks[e.piece]);
 }
@@ -16,22 +20,17 @@ void check(const body& data, const piece_landed& e) {
 /// True when the piece is new to the lane's coverage: a set, not a count.
 bool cover(body& data, const piece_landed& e) {
   check(data, e);
-  if (data.covered[e.piece])
+  if (data.covered.mark(e.piece) != mark_result::added)
     return false;
-  data.covered[e.piece] = true;
   if (e.piece == data.opened.blocks.size())
     data.resume_digest = e.resume_digest;
-  BATON_ASSERT(data.missing > 0);
-  --data.missing;
   return true;
 }
 
 step_result begin(const open_lane& e) {
-  body data{e, {}, 0, 0};
-  const std::size_t pieces = e.blocks.size() + (e.resume_bytes > 0 ? 1 : 0);
-  BATON_ASSERT(pieces > 0);
-  data.covered.assign(pieces, false);
-  data.missing = static_cast<std::uint32_t>(pieces);
+  body data{e, {}, 0};
+  BATON_ASSERT(pieces(data) > 0);
+  data.covered = coverage(static_cast<std::uint32_t>(pieces(data)));
   return {planned{std::move(data)}, {admit_lane{e.lane}}};
 }
 
@@ -45,7 +44,7 @@ step_result quiesced(const body& data) {
 }
 
 step_result land(posted s, const piece_landed& e) {
-  if (!cover(s.data, e) || s.data.missing > 0)
+  if (!cover(s.data, e) || !s.data.covered.complete())
     return {std::move(s), {}};
   const lane_id lane = s.data.opened.lane;
   const std::uint64_t digest = s.data.resume_digest;

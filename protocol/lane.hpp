@@ -11,19 +11,18 @@
 #pragma once
 
 #include "protocol/clock.hpp"
+#include "protocol/coverage.hpp"
 #include "protocol/messages_transfer.hpp"
 #include "protocol/step.hpp"
 
 #include <variant>
-#include <vector>
 
 namespace baton::protocol::lane {
 
 /// What every living state knows.
 struct body {
   open_lane opened;
-  std::vector<bool> covered; ///< by piece; the last is the resume state, if there is one
-  std::uint32_t missing = 0;
+  coverage covered; ///< the last piece is the resume state, if there is one
   std::uint64_t resume_digest = 0;
 };
 

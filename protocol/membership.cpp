@@ -90,6 +90,8 @@ struct stepper {
   effects_list& effects;
 
   void operator()(const expect_cluster& e) {
+    if (!s.groups.empty())
+      return; // expected already: a second one must not forget who has joined and what is placed
     s.requests_open_max = e.requests_open_max;
     for (const auto& g : e.groups)
       s.groups[g.name] = {g, std::vector<incarnation>(g.ranks), 0};

@@ -161,7 +161,7 @@ using effect = std::variant<request_admitted, request_refused, attempt_placed, p
                             group_lost, cluster_formed>;
 using step_result = stepped<state, effect>;
 
-/// Total: every event is legal in every state.
+/// Total: every event is legal in every state. Only the first expect_cluster is heard.
 [[nodiscard]] step_result step(state before, const event& event, instant now);
 
 const char* name_of(const state& s);

@@ -184,6 +184,16 @@ TEST_CASE("a repeated placement or arrival is counted once") {
   CHECK(idle.open_by_tenant.at({"tenant-1"}) == 0);
 }
 
+TEST_CASE("a second expectation forgets nobody who has joined and nothing that is placed") {
+  expect_cluster other = expected();
+  other.groups.push_back({{"P8"}, group_role::prefill, 1});
+  const state s = after(busy(), {expected(), other});
+  CHECK(s.groups.size() == 2);
+  CHECK(s.groups.at({"P7"}).attempts == 1);
+  CHECK(membership::ranks_joined(s) == membership::ranks_joined(busy()));
+  CHECK(after(s, {attempt_drained{sample_attempt()}}).groups.at({"P7"}).attempts == 0);
+}
+
 TEST_CASE("each refusal of the router names its limit") {
   const auto why = [](const state& s, const request_arrived& e) {
     return std::get<request_refused>(machine::step(s, e).effects.at(0)).why;
