@@ -45,26 +45,31 @@ step_result abandon(body data, const failure& why, bool tell) {
   return drain(abandoned{std::move(data), why}, std::move(effects));
 }
 
-step_result begin(const start_attempt& e) {
+step_result begin(const start_attempt& e, instant now) {
   body data;
   data.begun = e;
+  data.begun_at = now;
   return {placing{std::move(data)},
           {phase_entered{e.attempt, attempt_phase::placing}, place_attempt{e.attempt, e.spec}}};
 }
 
-step_result reserve(placing s, const attempt_placed& e) {
+std::int64_t deadline_left(const body& data, instant now) {
+  return left_of_ms(data.begun.deadline_ms, data.begun_at, now);
+}
+
+step_result reserve(placing s, const attempt_placed& e, instant now) {
   s.data.placed = e;
   s.data.destination = debt::asked;
   reserve_request ask;
   ask.attempt = e.attempt;
   ask.spec = s.data.begun.spec;
   ask.source = e.source;
-  ask.deadline_ms = s.data.begun.spec.deadline_ms;
+  ask.deadline_ms = deadline_left(s.data, now);
   effects_list effects{phase(s.data, attempt_phase::reserving), std::move(ask)};
   return {reserving{std::move(s.data)}, std::move(effects)};
 }
 
-step_result prefill(reserving s, const reserve_granted& e) {
+step_result prefill(reserving s, const reserve_granted& e, instant now) {
   s.data.destination = debt::held;
   s.data.granted = e.granted;
   s.data.source = debt::asked;
@@ -72,6 +77,7 @@ step_result prefill(reserving s, const reserve_granted& e) {
   start.attempt = id_of(s.data);
   start.spec = s.data.begun.spec;
   start.granted = e.granted;
+  start.deadline_ms = deadline_left(s.data, now);
   effects_list effects{phase(s.data, attempt_phase::prefilling), std::move(start)};
   return {prefilling{std::move(s.data)}, std::move(effects)};
 }
@@ -296,10 +302,10 @@ step_result step(state before, const event& event, instant now) {
     return collect(std::move(*ending), event);
   return std::visit(
     overloaded{
-      [&](nascent&, const start_attempt& e) { return begin(e); },
-      [&](placing& s, const attempt_placed& e) { return reserve(std::move(s), e); },
+      [&](nascent&, const start_attempt& e) { return begin(e, now); },
+      [&](placing& s, const attempt_placed& e) { return reserve(std::move(s), e, now); },
       [&](placing& s, const place_refused& e) { return abandon(std::move(s.data), e.why, true); },
-      [&](reserving& s, const reserve_granted& e) { return prefill(std::move(s), e); },
+      [&](reserving& s, const reserve_granted& e) { return prefill(std::move(s), e, now); },
       [&](reserving& s, const reserve_refused& e) {
         s.data.destination = debt::none;
         return abandon(std::move(s.data), e.why, true);

@@ -72,6 +72,7 @@ enum class debt : std::uint8_t { none, asked, held, returned };
 
 struct body {
   start_attempt begun;
+  instant begun_at; ///< begun.deadline_ms counts from here
   attempt_placed placed;
   grant granted;
   debt destination = debt::none;

@@ -20,5 +20,11 @@ constexpr instant after_ms(instant now, std::int64_t ms) { return {now.ns + ms *
 constexpr std::int64_t ms_between(instant from, instant to) {
   return (to.ns - from.ns) / 1'000'000;
 }
+/// What is left at `now` of a bound of `bound_ms` (0: there is none) that began at `from`. A bound
+/// that is over leaves 1 ms, for 0 would lift it.
+constexpr std::int64_t left_of_ms(std::int64_t bound_ms, instant from, instant now) {
+  const std::int64_t left = bound_ms - ms_between(from, now);
+  return bound_ms == 0 ? 0 : (left > 1 ? left : 1);
+}
 
 } // namespace baton::protocol

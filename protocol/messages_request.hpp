@@ -220,11 +220,13 @@ struct deadline_reached {
 struct start_attempt {
   attempt_id attempt;
   request_spec spec;
+  std::int64_t deadline_ms = 0; ///< what is left of the request's; 0: none
 
   static constexpr const char* type = "start_attempt";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt), field("spec", s.spec));
+    return std::make_tuple(field("attempt", s.attempt), field("spec", s.spec),
+                           field("deadline_ms", s.deadline_ms));
   }
 };
 

@@ -93,12 +93,14 @@ struct start_prefill {
   request_spec spec;
   token_list prompt;
   grant granted;
+  std::int64_t deadline_ms = 0; ///< remaining; 0: none
 
   static constexpr const char* type = "start_prefill";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("attempt", s.attempt), field("spec", s.spec),
-                           field("prompt", s.prompt), field("granted", s.granted));
+                           field("prompt", s.prompt), field("granted", s.granted),
+                           field("deadline_ms", s.deadline_ms));
   }
 };
 

@@ -12,16 +12,18 @@ attempt_id current(const body& data) {
   return {data.opened.request, data.ordinal, data.opened.epoch};
 }
 
-start_attempt next_attempt(body& data) {
+start_attempt next_attempt(body& data, instant now) {
   ++data.ordinal;
   ++data.draining;
-  return {current(data), data.opened.spec};
+  const auto& spec = data.opened.spec;
+  return {current(data), spec, left_of_ms(spec.deadline_ms, data.opened_at, now)};
 }
 
-step_result begin(const open_request& e) {
+step_result begin(const open_request& e, instant now) {
   body data;
   data.opened = e;
-  effects_list effects{next_attempt(data)};
+  data.opened_at = now;
+  effects_list effects{next_attempt(data, now)};
   if (e.spec.deadline_ms > 0)
     effects.push_back(arm_timer{e.spec.deadline_ms});
   return {open{std::move(data)}, std::move(effects)};
@@ -50,7 +52,17 @@ step_result end(body data, outcome_kind kind, const failure& why, bool running) 
   return leave_if_drained({std::move(data), kind}, std::move(effects));
 }
 
-step_result attempt_lost(body data, const attempt_failed& e, bool was_streaming) {
+failure past_deadline(const body& data) {
+  return {reason::deadline_passed,
+          "not finished within " + std::to_string(data.opened.spec.deadline_ms) + " ms"};
+}
+
+bool deadline_over(const body& data, instant now) {
+  const std::int64_t deadline_ms = data.opened.spec.deadline_ms;
+  return deadline_ms > 0 && after_ms(data.opened_at, deadline_ms) <= now;
+}
+
+step_result attempt_lost(body data, const attempt_failed& e, bool was_streaming, instant now) {
   if (e.attempt != current(data))
     return was_streaming ? step_result{streaming{std::move(data)}, {}}
                          : step_result{open{std::move(data)}, {}};
@@ -58,7 +70,11 @@ step_result attempt_lost(body data, const attempt_failed& e, bool was_streaming)
     data.committed = 0;
   const bool invisible = data.next_frame == 0;
   if (invisible && data.ordinal <= data.opened.spec.retries) {
-    effects_list effects{next_attempt(data)}; // the old one is fenced: it can claim nothing
+    if (deadline_over(data, now)) { // the timer is on its way: it would only end a new attempt
+      const failure why = past_deadline(data);
+      return end(std::move(data), outcome_kind::failed, why, false);
+    }
+    effects_list effects{next_attempt(data, now)}; // the old one is fenced: it can claim nothing
     return {open{std::move(data)}, std::move(effects)};
   }
   const bool refused = data.ordinal == 1 && invisible && is_refusal(e.why.why);
@@ -114,8 +130,7 @@ step_result abandon_commit(open s, const commit_abandoned& e) {
 }
 
 step_result out_of_time(body data) {
-  const failure why{reason::deadline_passed,
-                    "not finished within " + std::to_string(data.opened.spec.deadline_ms) + " ms"};
+  const failure why = past_deadline(data);
   return end(std::move(data), outcome_kind::failed, why, true);
 }
 
@@ -148,7 +163,7 @@ bool is_refusal(reason r) {
   }
 }
 
-step_result step(state before, const event& event, instant) {
+step_result step(state before, const event& event, instant now) {
   const auto same = [&]() -> step_result { return {std::move(before), {}}; };
   const auto impossible = [&]() -> step_result {
     BATON_ASSERT(!"this event cannot happen in this state of a request");
@@ -156,12 +171,14 @@ step_result step(state before, const event& event, instant) {
   };
   return std::visit(
     overloaded{
-      [&](nascent&, const open_request& e) { return begin(e); },
+      [&](nascent&, const open_request& e) { return begin(e, now); },
       [&](open& s, const claim_commit& e) { return claim(std::move(s), e); },
       [&](open& s, const commit_abandoned& e) { return abandon_commit(std::move(s), e); },
       [&](open& s, const token_emitted& e) { return forward(std::move(s.data), e, false); },
       [&](open&, const phase_entered&) { return same(); },
-      [&](open& s, const attempt_failed& e) { return attempt_lost(std::move(s.data), e, false); },
+      [&](open& s, const attempt_failed& e) {
+        return attempt_lost(std::move(s.data), e, false, now);
+      },
       [&](open& s, const attempt_drained&) { return old_attempt_drained(std::move(s)); },
       [&](open& s, const cancel_request& e) {
         return end(std::move(s.data), outcome_kind::cancelled, e.why, true);
@@ -174,7 +191,7 @@ step_result step(state before, const event& event, instant) {
       [&](streaming& s, const token_emitted& e) { return forward(std::move(s.data), e, true); },
       [&](streaming&, const phase_entered&) { return same(); },
       [&](streaming& s, const attempt_failed& e) {
-        return attempt_lost(std::move(s.data), e, true);
+        return attempt_lost(std::move(s.data), e, true, now);
       },
       [&](streaming& s, const attempt_drained&) { return old_attempt_drained(std::move(s)); },
       [&](streaming& s, const cancel_request& e) {

@@ -21,6 +21,7 @@ namespace baton::protocol::request {
 
 struct body {
   open_request opened;
+  instant opened_at; ///< its deadline counts from here
   std::uint32_t ordinal = 0;   ///< of the current attempt, from 1
   std::uint32_t committed = 0; ///< ordinal of the attempt that owns the request; 0: none
   std::uint32_t next_frame = 0;

@@ -254,3 +254,17 @@ TEST_CASE("a decoding attempt needs its source no longer") {
     group_lost, another -> same
   )");
 }
+
+TEST_CASE("the decode pool is asked with what is left of the deadline when it is asked") {
+  const auto asked_at = [](std::int64_t deadline_ms, instant asked) {
+    const auto begun
+      = attempt::step({}, start_attempt{id, sample_spec(), deadline_ms}, at_ms(1'000));
+    const auto placed
+      = attempt::step(begun.state, attempt_placed{id, sample_source(), {"D3"}}, asked);
+    return std::get<reserve_request>(placed.effects.at(1)).deadline_ms;
+  };
+  CHECK(asked_at(500, at_ms(1'120)) == 380);
+  CHECK(asked_at(500, at_ms(1'500)) == 1); // 0 would say that there is none
+  CHECK(asked_at(500, at_ms(9'000)) == 1);
+  CHECK(asked_at(0, at_ms(1'120)) == 0);
+}

@@ -299,3 +299,24 @@ TEST_CASE("a request is gone when every attempt of it has drained") {
   const auto last = machine::step(ended, attempt_drained{sample_attempt(2)});
   CHECK(types_of(last.effects) == "end_actor");
 }
+
+TEST_CASE("each attempt is told what is left of the deadline, and none starts after it") {
+  open_request timed = opened(3);
+  timed.spec.deadline_ms = 500;
+  const auto first = request::step({}, timed, at_ms(1'000));
+  CHECK(std::get<start_attempt>(first.effects.at(0)).deadline_ms == 500);
+  const auto second = request::step(first.state, fails, at_ms(1'200));
+  CHECK(std::get<start_attempt>(second.effects.at(0)).deadline_ms == 300);
+  const attempt_failed again{sample_attempt(2), lost};
+  const auto last = request::step(second.state, again, {at_ms(1'500).ns - 1});
+  CHECK(std::get<start_attempt>(last.effects.at(0)).deadline_ms == 1);
+  const auto over = request::step(second.state, again, at_ms(1'500));
+  CHECK(types_of(over.effects) == "request_ended");
+  CHECK(ending_of(over).why.why == reason::deadline_passed);
+  CHECK(ending_of(over).why.text == "not finished within 500 ms");
+}
+
+TEST_CASE("a request without a deadline tells its attempts of none") {
+  const auto begun = request::step({}, opened(1), at_ms(7));
+  CHECK(std::get<start_attempt>(begun.effects.at(0)).deadline_ms == 0);
+}
