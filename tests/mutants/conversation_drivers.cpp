@@ -1,0 +1,164 @@
+// Whole hand-offs in memory (tests/protocol/conversation.hpp): every step is checked there, the end
+// and the outcome here.
+#include "tests/mutants/driver.hpp"
+#include "tests/protocol/conversation.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace baton::mutants {
+
+namespace {
+
+using namespace protocol;
+using namespace tests;
+
+constexpr std::uint32_t seeds_max = 2'000;
+
+const std::vector<hand_off_shape> shapes{{2, 2, false, 0}, {1, 2, false, 0}, {2, 1, false, 0},
+                                         {2, 2, true, 0}};
+
+/// How a request may end in a conversation: what a fault that was really played can explain.
+bool may_fail_with(reason why) {
+  return why == reason::lease_expired || why == reason::no_capacity
+         || why == reason::no_source_blocks || why == reason::no_slot;
+}
+
+/// What is wrong with a conversation that has come to its end; "" when nothing is.
+std::string wrong(const conversation& c) {
+  if (!c.broken().empty())
+    return c.broken().front();
+  const auto left = c.not_drained();
+  if (!left.empty())
+    return "at the end " + left.front();
+  if (c.outcomes().size() != 1)
+    return std::to_string(c.outcomes().size()) + " outcomes";
+  const request_ended& outcome = c.outcomes().front();
+  if (outcome.tokens != c.frames().size())
+    return "the outcome counts other tokens than the client";
+  switch (outcome.kind) {
+  case outcome_kind::completed:
+    return c.frames().size() == sample_output_tokens ? "" : "completed with tokens missing";
+  case outcome_kind::cancelled: return "";
+  default: break;
+  }
+  return may_fail_with(outcome.why.why) ? "" : "it fails with: " + outcome.why.text;
+}
+
+/// To the end, or to the first thing that is wrong.
+std::string finish(conversation& c, progress& at) {
+  while (c.broken().empty() && c.steps() < 20'000 && c.advance())
+    at.steps = c.steps();
+  if (c.steps() >= 20'000)
+    return "it does not end";
+  return wrong(c);
+}
+
+std::string quiet(progress& at) {
+  for (const auto& shape : shapes)
+    for (const std::int64_t retention_ms : {0, 50}) {
+      ++at.tries;
+      conversation c({shape, retention_ms, 8, 4}, in_order);
+      const std::string what = finish(c, at);
+      if (!what.empty())
+        return what;
+      if (c.outcomes().front().kind != outcome_kind::completed)
+        return "a request that nothing disturbs is not completed";
+    }
+  return "";
+}
+
+/// `disturb` at every step of a conversation that is quiet otherwise.
+template <class Disturbance>
+std::string at_every_step(progress& at, const Disturbance& disturb) {
+  for (const auto& shape : shapes)
+    for (std::uint32_t step = 0; step < 400; ++step) {
+      ++at.tries;
+      conversation c({shape, 0, 8, 4}, in_order);
+      bool going = true;
+      while (going && c.steps() < step) {
+        going = c.advance();
+        at.steps = c.steps();
+      }
+      disturb(c);
+      const std::string what = finish(c, at);
+      if (!what.empty())
+        return what;
+      if (!going)
+        break;
+    }
+  return "";
+}
+
+std::string cancels(progress& at) {
+  return at_every_step(at, [](conversation& c) { c.cancel(); });
+}
+
+std::string expiries(progress& at) {
+  return at_every_step(at, [](conversation& c) { c.expire_leases(); });
+}
+
+std::string lost_notices(progress& at) {
+  for (std::uint32_t lost = 0; lost < 8; ++lost)
+    for (const std::uint32_t fate : {1U, 2U})
+      for (const std::uint32_t in_a_row : {1U, 2U}) {
+        ++at.tries;
+        std::uint32_t notice = 0;
+        conversation c({{2, 2, false, 0}, 0, 8, 4}, [&](choice what, std::uint32_t) {
+          if (what != choice::notice)
+            return 0U;
+          const std::uint32_t number = notice++;
+          return number >= lost && number < lost + in_a_row ? fate : 0U;
+        });
+        const std::string what = finish(c, at);
+        if (!what.empty())
+          return what;
+      }
+  return "";
+}
+
+std::string interleaving(std::uint32_t seed, progress& at) {
+  std::mt19937 rng(seed);
+  hand_off_shape shape = shapes[rng() % shapes.size()];
+  shape.retries = rng() % 3;
+  const std::uint32_t slowness = 1 + rng() % 200; // how rarely time passes while letters wait
+  const std::uint32_t loss = rng() % 4;
+  const std::uint32_t cancel_at = rng() % 2 == 0 ? rng() % 300 : 100'000;
+  const std::uint32_t blocks = 3 + static_cast<std::uint32_t>(rng() % 8);
+  conversation c({shape, rng() % 2 == 0 ? 0 : 50, blocks, 4},
+                 [&](choice what, std::uint32_t bound) -> std::uint32_t {
+                   if (what == choice::notice)
+                     return rng() % 4 < loss ? rng() % bound : 0;
+                   return rng() % slowness == 0 ? rng() % bound : rng() % std::max(1U, bound - 1);
+                 });
+  while (c.broken().empty() && c.steps() < cancel_at && c.advance())
+    at.steps = c.steps();
+  if (c.broken().empty() && cancel_at < 300)
+    c.cancel();
+  return finish(c, at);
+}
+
+std::string interleavings(progress& at) {
+  for (std::uint32_t seed = 0; seed < seeds_max; ++seed) {
+    ++at.tries;
+    const std::string what = interleaving(seed, at);
+    if (!what.empty())
+      return what;
+  }
+  return "";
+}
+
+} // namespace
+
+std::vector<driver> conversation_drivers() {
+  return {
+    {"quiet", "one request in every shape, nothing goes wrong", quiet},
+    {"cancels", "the same with a cancel at every step", cancels},
+    {"expiries", "the same with the end of all leases at every step", expiries},
+    {"notices", "the same with notices lost and repeated", lost_notices},
+    {"interleavings", "messages in any order, time, loss, cancels, small pools, retries",
+     interleavings},
+  };
+}
+
+} // namespace baton::mutants

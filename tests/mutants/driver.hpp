@@ -1,0 +1,31 @@
+// A hunt: something that runs the machines of protocol/ in some way and says what went wrong.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace baton::mutants {
+
+/// Where a driver is. It lies in memory that outlives the driver's process, for the mutant may end
+/// it with an assertion.
+struct progress {
+  std::uint64_t tries = 0; ///< runs begun: seeds, conversations, worlds
+  std::uint64_t steps = 0; ///< of the present run
+  char sentence[240] = {}; ///< of the assertion that ended the process
+};
+
+struct driver {
+  const char* name;
+  const char* what; ///< one line for people
+  /// Runs until something is wrong and says what, or to its end and says nothing.
+  std::string (*hunt)(progress& at);
+};
+
+std::vector<driver> conversation_drivers();
+std::vector<driver> trace_drivers();
+std::vector<driver> rank_drivers();
+std::vector<driver> member_drivers();
+std::vector<driver> word_drivers();
+
+} // namespace baton::mutants
