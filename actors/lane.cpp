@@ -1,4 +1,5 @@
 // The actor of one lane's destination end. See protocol/lane.hpp.
+#include "actors/device_messages.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/labels.hpp"
 #include "actors/machine_actor.hpp"
@@ -18,7 +19,7 @@ public:
   lane_actor(caf::actor_config& config, node_context& node, const open_lane& opened,
              handle reservation, handle transfer)
     : machine_actor(config, node, lane_label("lane", opened.lane)), about_(about(opened.attempt)),
-      reservation_(std::move(reservation)), transfer_(std::move(transfer)) {
+      lane_(opened.lane), reservation_(std::move(reservation)), transfer_(std::move(transfer)) {
     ++node.counts.lanes;
   }
 
@@ -31,8 +32,6 @@ public:
   }
 
   subject about_what() const { return about_; }
-  template <class T>
-  void arrived(const handle&, const T&) {}
 
   void run(const admit_lane& e) { send_to(transfer_, e); }
   void run(const revoke_lane& e) { send_to(transfer_, e); }
@@ -42,12 +41,14 @@ public:
   void run(const lane_failed& e) { send_to(reservation_, e); }
   void run(const lane_stopped& e) { send_to(reservation_, e); }
   void run(const end_actor&) {
+    send_to(transfer_, lane_ended{lane_});
     --node().counts.lanes;
     quit();
   }
 
 private:
   subject about_;
+  lane_id lane_;
   handle reservation_;
   handle transfer_;
 };

@@ -211,7 +211,7 @@ compute_setup rank_hardware::compute() const {
 transfer_setup rank_hardware::transfer() const {
   const block_shape blocks{shape_.layers, shape_.kv_heads, shape_.head_dim, shape_.block_tokens,
                            shape_.kv_element_bytes};
-  return {blocks, shape_.tp_degree, endpoint_.get()};
+  return {blocks, shape_.tp_degree, gpu::block_bytes(shape_), endpoint_.get()};
 }
 
 outcome<prompt_reader> open_prompt_reader(const cluster_config& cluster) {

@@ -19,7 +19,8 @@ public:
     : machine_actor(config, node, "source_hold/" + std::to_string(opened.hold.number)),
       about_(about(opened.asked.attempt)), pool_(std::move(pool)),
       group_(node.leader_of(node.group->name).handles.group), attempt_(std::move(attempt)),
-      reservation_(std::move(reservation)) {
+      reservation_(std::move(reservation)),
+      decode_pool_(node.leader_of(opened.asked.granted.group).handles.pool) {
     ++node.counts.source_holds;
   }
 
@@ -27,19 +28,18 @@ public:
 
   /// Handles name each other in circles; an actor that has ended holds none.
   void on_exit() override {
-    pool_ = group_ = attempt_ = reservation_ = {};
+    pool_ = group_ = attempt_ = reservation_ = decode_pool_ = {};
   }
 
   subject about_what() const { return about_; }
-  template <class T>
-  void arrived(const handle&, const T&) {}
 
   void run(const prefill_accepted& e) { send_to(attempt_, e); }
   void run(const prefill_finished& e) { send_to(attempt_, e); }
   void run(const source_failed& e) { send_to(attempt_, e); }
   void run(const source_released& e) { send_to(attempt_, e); }
 
-  void run(const manifest_offered& e) { send_to(reservation_, e); }
+  /// The reservation's pool passes it on, and answers when that is gone.
+  void run(const manifest_offered& e) { send_to(decode_pool_, e, self_handle()); }
   void run(const lane_landed& e) { send_to(reservation_, e); }
   void run(const lane_stopped& e) { send_to(reservation_, e); }
 
@@ -51,11 +51,13 @@ public:
   }
 
   void run(const open_feed& e) { send_to(transfer_of(e.lane), e); }
+  void run(const ask_feed& e) { send_to(transfer_of(e.lane), e); }
   void run(const withdraw_feed& e) { send_to(transfer_of(e.lane), e); }
 
   void run(const quarantine_blocks& e) { send_to(pool_, e); }
   void run(const reclaim_blocks& e) { send_to(pool_, e); }
   void run(const arm_timer& e) { send_later(e.delay_ms, retention_expired{}); }
+  void run(const arm_evidence& e) { send_later(e.delay_ms, evidence_due{}); }
   void run(const end_actor&) {
     --node().counts.source_holds;
     quit();
@@ -70,7 +72,8 @@ private:
   handle pool_;
   handle group_;
   handle attempt_;
-  handle reservation_;
+  handle reservation_; ///< in place only: of this node
+  handle decode_pool_;
 };
 
 } // namespace

@@ -1,9 +1,11 @@
 // Owns the node's endpoint: starts the two kinds of lane ends, turns their commands into calls, and
-// passes them what the endpoint says has happened. It decides nothing.
+// passes them what the endpoint says has happened. It decides nothing: whether a lane that it does
+// not know may still begin is lane_floor's to say.
 #include "actors/device_messages.hpp"
 #include "actors/device_port.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/shell.hpp"
+#include "protocol/lane_floor.hpp"
 
 #include <map>
 
@@ -23,7 +25,8 @@ public:
   caf::behavior make_behavior() override {
     auto* self = this;
     return caf::behavior{
-      handler<open_lane>(self),     handler<stop_lane>(self),      handler<admit_lane>(self),
+      handler<open_lane>(self),     handler<ask_lane>(self),       handler<stop_lane>(self),
+      handler<lane_ended>(self),    handler<ask_feed>(self),       handler<admit_lane>(self),
       handler<revoke_lane>(self),   handler<send_receipt>(self),   handler<open_feed>(self),
       handler<withdraw_feed>(self), handler<offer_piece>(self),    handler<resume_offer>(self),
       handler<withdraw_offers>(self), handler<query_lane>(self),   handler<feed_ended>(self),
@@ -45,17 +48,24 @@ public:
   // ------------------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, open_lane& e) {
+    if (tell(lanes_, e.lane, e))
+      return;
+    if (!lane_floor_.may_begin(e.lane.source, e.blocks.front())) {
+      send_to(sender(), lane_stopped{e.lane}); // it has stopped, or may not begin any more
+      return;
+    }
     const handle lane = spawn_lane(home_system(), node(), e, sender(), self_handle());
     lanes_[e.lane] = {e, lane};
     send_to(lane, e);
   }
+  void on_message(const message_header&, const handle&, ask_lane& e) { tell(lanes_, e.lane, e); }
   void on_message(const message_header&, const handle&, stop_lane& e) {
-    const auto it = lanes_.find(e.lane);
-    if (it == lanes_.end())
-      send_to(sender(), lane_stopped{e.lane}); // it has stopped already, and is said again
-    else
-      send_to(it->second.actor, e);
+    if (tell(lanes_, e.lane, e))
+      return;
+    lane_floor_.forbid(e.lane.source, e.fence); // its open_lane may still be on the way
+    send_to(sender(), lane_stopped{e.lane});
   }
+  void on_message(const message_header&, const handle&, lane_ended& e) { lanes_.erase(e.lane); }
   void on_message(const message_header&, const handle&, admit_lane& e) {
     setup_.endpoint->admit(grant_of(lanes_.at(e.lane).opened));
   }
@@ -70,12 +80,25 @@ public:
   // -----------------------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, open_feed& e) {
+    if (tell(feeds_, e.lane, e))
+      return;
+    if (!feed_floor_.may_begin(e.lane.destination, e.source_blocks.front())) {
+      say_how_ended(e.lane, e.source_blocks.front());
+      return;
+    }
     const handle feed = spawn_feed(home_system(), node(), e, sender(), self_handle(), compute_);
     feeds_[e.lane] = {e, feed};
     send_to(feed, e);
   }
+  void on_message(const message_header&, const handle&, ask_feed& e) {
+    if (!tell(feeds_, e.lane, e))
+      say_how_ended(e.lane, e.fence);
+  }
   void on_message(const message_header&, const handle&, withdraw_feed& e) {
-    tell(feeds_, e.lane, e);
+    if (tell(feeds_, e.lane, e))
+      return;
+    feed_floor_.forbid(e.lane.destination, e.fence); // its open_feed may still be on the way
+    say_how_ended(e.lane, e.fence);
   }
   void on_message(const message_header&, const handle&, offer_piece& e) {
     const open_feed& feed = feeds_.at(e.lane).opened;
@@ -99,7 +122,14 @@ public:
   void on_message(const message_header&, const handle&, query_lane& e) {
     setup_.endpoint->query(e.lane, feeds_.at(e.lane).opened.destination_node);
   }
-  void on_message(const message_header&, const handle&, feed_ended& e) { feeds_.erase(e.lane); }
+  void on_message(const message_header&, const handle&, feed_ended& e) {
+    const auto it = feeds_.find(e.lane);
+    if (it == feeds_.end())
+      return;
+    if (e.received)
+      feed_floor_.note_received(e.lane.destination, it->second.opened.source_blocks.front());
+    feeds_.erase(it);
+  }
 
   // -- what the endpoint says
   // -----------------------------------------------------------------------
@@ -125,7 +155,6 @@ public:
   }
   void on_message(const message_header&, const handle&, receives_quiesced& e) {
     tell(lanes_, e.lane, e);
-    lanes_.erase(e.lane);
   }
   void on_message(const message_header&, const handle&, receipt_arrived& e) {
     tell(feeds_, e.lane, e);
@@ -161,23 +190,28 @@ private:
     handle actor;
   };
 
+  /// False when there is no such end.
   template <class Ends, class Message>
-  void tell(Ends& ends, const lane_id& lane, const Message& message) {
+  bool tell(Ends& ends, const lane_id& lane, const Message& message) {
     const auto it = ends.find(lane);
-    if (it != ends.end())
-      send_to(it->second.actor, message);
+    if (it == ends.end())
+      return false;
+    send_to(it->second.actor, message);
+    return true;
   }
 
-  std::uint64_t rank_block_bytes() const {
-    const auto& s = setup_.shape;
-    return std::uint64_t{s.layers} * 2 * (s.kv_heads / setup_.tp_degree) * s.block_tokens
-           * s.head_dim * s.element_bytes;
+  /// A feed that is not here offers nothing, so that nobody reads for it.
+  void say_how_ended(const lane_id& lane, const block_ref& fence) {
+    if (feed_floor_.was_received(lane.destination, fence))
+      send_to(sender(), feed_received{lane});
+    else
+      send_to(sender(), feed_stopped{lane, {reason::cancelled, "the feed has ended"}});
   }
 
   /// Where the lane's heads of a block lie in this rank's arena.
   transport::strided place(block_id block, const head_range& heads) const {
     const block_slice slice = slice_of(setup_.shape, setup_.tp_degree, node().rank, heads);
-    return {block.value * rank_block_bytes() + slice.offset, slice.segment_bytes, slice.stride,
+    return {block.value * setup_.block_bytes + slice.offset, slice.segment_bytes, slice.stride,
             slice.segments};
   }
 
@@ -195,6 +229,8 @@ private:
   handle compute_;
   handle guard_;
   transfer_setup setup_;
+  lane_floor lane_floor_;
+  lane_floor feed_floor_;
   std::map<lane_id, end<open_lane>> lanes_;
   std::map<lane_id, end<open_feed>> feeds_;
 };
