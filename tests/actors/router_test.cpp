@@ -58,7 +58,7 @@ struct one_router {
 
 } // namespace
 
-TEST_CASE("a node that joins before the router's guard has met it is not heard, and says it again") {
+TEST_CASE("a node that joins before the router's guard has met it is not heard, and asks again") {
   one_router t;
   CHECK_FALSE(t.joined());
   CHECK(t.formed == 0);
