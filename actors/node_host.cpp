@@ -5,6 +5,7 @@
 #include "protocol/membership.hpp"
 #include "protocol/rank_group.hpp"
 
+#include <algorithm>
 #include <caf/io/middleman.hpp>
 #include <chrono>
 #include <random>
@@ -47,6 +48,19 @@ expect_cluster expectation(const cluster_config& cluster) {
   return e;
 }
 
+/// The longest chunk of any group, so that no transfer is thought to begin too early.
+std::uint32_t longest_chunk(const cluster_config& cluster) {
+  std::uint32_t tokens = 0;
+  for (const auto& g : cluster.groups)
+    tokens = std::max(tokens, g.prefill_chunk_tokens);
+  return tokens;
+}
+
+cost_rates rates_of(const cluster_config& cluster) {
+  return {cluster.costs.prefill_us_per_token, cluster.costs.decode_us_per_token,
+          cluster.lease.assumed_bytes_per_s, longest_chunk(cluster)};
+}
+
 form_pool pool_of(const node_context& node, const rank_hardware& hardware) {
   const group_config& g = *node.group;
   form_pool f;
@@ -59,6 +73,8 @@ form_pool pool_of(const node_context& node, const rank_hardware& hardware) {
   f.decode_slots = g.role == group_role::prefill ? 0 : g.decode_slots;
   f.quarantine_blocks_max = quarantine_blocks_of(g, f.blocks);
   f.waiting_max = limits::prefill_queue_max;
+  f.inflight_bytes_max = node.cluster.inflight_bytes * g.ranks; // each rank takes its share
+  f.rates = rates_of(node.cluster);
   return f;
 }
 

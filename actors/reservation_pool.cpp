@@ -99,9 +99,9 @@ private:
     if (spec.fault.lease_ms > 0)
       return spec.fault.lease_ms;
     const auto& lease = node().cluster.lease;
-    const std::int64_t prefill_ms
-      = spec.prompt_tokens * limits::assumed_prefill_us_per_token / 1000;
-    return lease_ms(granted.bytes, lease.assumed_bytes_per_s, prefill_ms,
+    const auto prefill
+      = static_cast<std::int64_t>(prefill_ms(state().config.rates, spec.prompt_tokens));
+    return lease_ms(granted.bytes, lease.assumed_bytes_per_s, prefill,
                     {lease.ms_min, lease.ms_max});
   }
 

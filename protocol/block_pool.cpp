@@ -31,9 +31,11 @@ std::vector<block_ref> lease_blocks(state& s, std::uint32_t n, std::uint64_t num
 }
 
 reservation_id begin_holding(state& s, const attempt_id& attempt,
-                             const std::vector<block_ref>& refs, bool decodes) {
+                             const std::vector<block_ref>& refs, bool decodes, workload work,
+                             instant now) {
   const reservation_id id{s.config.owner, s.next_number++};
-  holding h{attempt, {}, holding_phase::leased, decodes};
+  s.ledger.inflight_bytes += work.inflight_bytes;
+  holding h{attempt, {}, holding_phase::leased, decodes, std::move(work), now};
   h.blocks.reserve(refs.size());
   for (const auto& ref : refs)
     h.blocks.push_back(ref.block);
@@ -43,12 +45,13 @@ reservation_id begin_holding(state& s, const attempt_id& attempt,
   return id;
 }
 
-effect open(state& s, const reserve_request& asked) {
+effect open(state& s, const reserve_request& asked, instant now) {
   const auto& spec = asked.spec;
   const bool in_place = asked.source.group == s.config.group;
   const std::uint32_t total = blocks_needed(s.config, spec.prompt_tokens, spec.output_tokens);
   auto refs = lease_blocks(s, total, s.next_number);
-  const reservation_id id = begin_holding(s, asked.attempt, refs, true);
+  const reservation_id id
+    = begin_holding(s, asked.attempt, refs, true, work_of(s.config, asked), now);
   grant granted;
   granted.attempt = asked.attempt;
   granted.reservation = id;
@@ -63,11 +66,12 @@ effect open(state& s, const reserve_request& asked) {
   return open_reservation{asked, std::move(granted)};
 }
 
-effect open(state& s, const start_prefill& asked) {
+effect open(state& s, const start_prefill& asked, instant now) {
   const std::uint32_t n
     = asked.granted.in_place ? 0 : blocks_needed(s.config, asked.spec.prompt_tokens, 0);
   auto refs = lease_blocks(s, n, s.next_number);
-  const reservation_id id = begin_holding(s, asked.attempt, refs, false);
+  const reservation_id id
+    = begin_holding(s, asked.attempt, refs, false, work_of(s.config, asked), now);
   return open_hold{asked, id, {s.next_sequence++}, std::move(refs)};
 }
 
@@ -96,36 +100,45 @@ template <class Asked>
 void admit_or_wait(state& s, std::vector<effect>& effects, const Asked& asked, instant now) {
   if (has_asked(s, asked.attempt, std::is_same_v<Asked, reserve_request>))
     return;
-  const admission_verdict verdict = admit(s, asked);
+  const admission_verdict verdict = admit(s, asked, admission_view::newcomer, now, now);
   if (!verdict.why) {
-    effects.push_back(open(s, asked));
+    effects.push_back(open(s, asked, now));
     return;
   }
   const bool may_wait = verdict.would_fit_later && asked.spec.queue_ms > 0;
   if (may_wait && s.queue.size() < s.config.waiting_max) {
-    s.queue.push_back({asked, after_ms(now, asked.spec.queue_ms)});
+    s.queue.push_back({asked, after_ms(now, asked.spec.queue_ms), now});
     effects.push_back(arm_timer{asked.spec.queue_ms});
     return;
   }
   effects.push_back(refuse(asked, verdict.why));
 }
 
-/// Lets in those who wait, in order; a large one at the head is not overtaken by small ones.
-void admit_waiting(state& s, std::vector<effect>& effects) {
+/// Lets in those who wait, in order; a large one at the head is not overtaken by small ones. Whose
+/// deadline cannot be met any more does not keep the others waiting.
+void admit_waiting(state& s, std::vector<effect>& effects, instant now) {
   while (!s.queue.empty()) {
     auto& head = s.queue.front();
-    const bool entered = std::visit(
+    const bool answered = std::visit(
       [&](const auto& asked) {
-        if (admit(s, asked, admission_view::from_queue).why)
+        const auto verdict = admit(s, asked, admission_view::from_queue, now, head.since);
+        if (verdict.why && verdict.would_fit_later)
           return false;
-        effects.push_back(open(s, asked));
+        effects.push_back(verdict.why ? refuse(asked, verdict.why) : open(s, asked, now));
         return true;
       },
       head.asked);
-    if (!entered)
+    if (!answered)
       return;
     s.queue.pop_front();
   }
+}
+
+/// Its bytes are in flight no more: they have landed, or are proven unable to.
+void end_flight(state& s, holding& h) {
+  BATON_ASSERT(s.ledger.inflight_bytes >= h.work.inflight_bytes);
+  s.ledger.inflight_bytes -= h.work.inflight_bytes;
+  h.work.inflight_bytes = 0;
 }
 
 /// Holdings are this life's own: another incarnation's id is a broken invariant (I10).
@@ -170,7 +183,7 @@ struct stepper {
     const failure why{reason::cancelled, "withdrawn while waiting for room"};
     effects.push_back(std::visit([&](const auto& asked) { return refuse(asked, why); }, it->asked));
     s.queue.erase(it);
-    admit_waiting(s, effects);
+    admit_waiting(s, effects, now);
   }
 
   void operator()(const mark_live& e) {
@@ -182,6 +195,9 @@ struct stepper {
       s.blocks[id.value] = block_live{was->holder, was->gen};
     }
     move_to(s, it->second, holding_phase::live);
+    it->second.since = now;
+    end_flight(s, it->second);
+    admit_waiting(s, effects, now);
   }
 
   void operator()(const quarantine_blocks& e) {
@@ -204,7 +220,7 @@ struct stepper {
       effects.push_back(blocks_reclaimed{e.reservation});
       return;
     }
-    const holding& h = it->second;
+    holding& h = it->second;
     BATON_ASSERT(h.phase == holding_phase::quarantined);
     for (const block_id id : h.blocks) {
       const auto* was = std::get_if<block_quarantined>(&s.blocks[id.value]);
@@ -214,11 +230,12 @@ struct stepper {
     }
     s.ledger.quarantined -= count(h.blocks.size());
     s.ledger.free += count(h.blocks.size());
+    end_flight(s, h);
     if (h.decodes)
       --s.ledger.slots_used;
     s.holdings.erase(it);
     effects.push_back(blocks_reclaimed{e.reservation});
-    admit_waiting(s, effects);
+    admit_waiting(s, effects, now);
   }
 
   void operator()(const wait_expired&) {
@@ -228,10 +245,10 @@ struct stepper {
         continue;
       }
       effects.push_back(std::visit(
-        [&](const auto& asked) { return refuse(asked, admit(s, asked).why); }, it->asked));
+        [&](const auto& asked) { return refuse(asked, room_for(s, asked).why); }, it->asked));
       it = s.queue.erase(it);
     }
-    admit_waiting(s, effects);
+    admit_waiting(s, effects, now);
   }
 };
 
@@ -244,6 +261,7 @@ step_result step(state before, const event& event, instant now) {
   const auto& l = result.state.ledger;
   BATON_ASSERT(l.free + l.leased + l.live + l.quarantined == result.state.config.blocks); // I12
   BATON_ASSERT(l.free == result.state.free_list.size());
+  BATON_ASSERT(!result.state.holdings.empty() || l.inflight_bytes == 0);
   return result;
 }
 

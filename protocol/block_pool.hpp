@@ -11,6 +11,7 @@
 #pragma once
 
 #include "protocol/clock.hpp"
+#include "protocol/cost_rates.hpp"
 #include "protocol/messages_reserve.hpp"
 #include "protocol/step.hpp"
 
@@ -32,6 +33,9 @@ struct form_pool {
   std::uint32_t decode_slots = 0;          ///< 0: the group does not decode
   std::uint32_t quarantine_blocks_max = 0; ///< past it the pool refuses; 0: while any is there
   std::uint32_t waiting_max = 0;           ///< requests that may wait for room
+  /// Of hand-offs that are granted and have not landed, on all ranks together.
+  std::uint64_t inflight_bytes_max = limits::inflight_bytes_default;
+  cost_rates rates;
 
   static constexpr const char* type = "form_pool";
   template <class S>
@@ -41,7 +45,8 @@ struct form_pool {
       field("block_bytes", s.block_bytes), field("block_tokens", s.block_tokens),
       field("tp_degree", s.tp_degree), field("decode_slots", s.decode_slots),
       field("quarantine_blocks_max", s.quarantine_blocks_max),
-      field("waiting_max", s.waiting_max));
+      field("waiting_max", s.waiting_max), field("inflight_bytes_max", s.inflight_bytes_max),
+      field("rates", s.rates));
   }
 };
 
@@ -102,18 +107,30 @@ using block_state = std::variant<block_free, block_leased, block_live, block_qua
 
 enum class holding_phase : std::uint8_t { leased, live, quarantined };
 
+/// What a hand-off will do, as far as its request says: the ground of admission's forecasts.
+struct workload {
+  group_name source; ///< computes the prompt
+  std::uint32_t prompt_tokens = 0;
+  std::uint32_t output_tokens = 0; ///< 0 for a source hold
+  std::int64_t hold_ms = 0;
+  std::uint64_t inflight_bytes = 0; ///< not landed yet, all ranks; none in place
+};
+
 /// What one reservation or source hold is charged.
 struct holding {
   attempt_id attempt;
   std::vector<block_id> blocks;
   holding_phase phase = holding_phase::leased;
   bool decodes = false; ///< holds a decode slot
+  workload work;
+  instant since; ///< its grant; once live, its commit
 };
 
 /// Somebody who waits for room; `expires` is on this node's clock.
 struct waiting {
   std::variant<reserve_request, start_prefill> asked;
   instant expires;
+  instant since;
 };
 
 /// The three accounts of the ledger, in blocks, and the slots.
@@ -123,6 +140,7 @@ struct accounts {
   std::uint32_t live = 0;
   std::uint32_t quarantined = 0;
   std::uint32_t slots_used = 0;
+  std::uint64_t inflight_bytes = 0; ///< granted, and neither landed nor proven unable to land
 };
 
 struct state {

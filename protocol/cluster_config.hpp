@@ -138,6 +138,19 @@ struct lease_config {
   }
 };
 
+/// What admission and leases assume of every group until it is measured.
+struct costs_config {
+  std::int64_t prefill_us_per_token = limits::assumed_prefill_us_per_token;
+  std::int64_t decode_us_per_token = limits::assumed_decode_us_per_token; ///< of one sequence
+
+  static constexpr const char* type = "costs_config";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("prefill_us_per_token", s.prefill_us_per_token),
+                           field("decode_us_per_token", s.decode_us_per_token));
+  }
+};
+
 struct tenant_config {
   tenant_name name;
   std::uint32_t requests_open_max = limits::tenant_requests_open_default;
@@ -186,6 +199,7 @@ struct cluster_config {
   std::optional<executor_config> executor; ///< none: each group names its own
   std::vector<group_config> groups;
   lease_config lease;
+  costs_config costs;
   std::int64_t retention_ms = 0;
   std::uint64_t inflight_bytes = limits::inflight_bytes_default;
   std::uint64_t offer_window_bytes = limits::offer_window_bytes_default;
@@ -202,7 +216,8 @@ struct cluster_config {
       field("name", s.name), field("host", s.host), field("ports", s.ports),
       field("path", s.path), field("integrity", s.integrity), field("kv", s.kv),
       field("executor", s.executor), field("groups", s.groups), field("lease", s.lease),
-      field("retention_ms", s.retention_ms), field("inflight_bytes", s.inflight_bytes),
+      field("costs", s.costs), field("retention_ms", s.retention_ms),
+      field("inflight_bytes", s.inflight_bytes),
       field("offer_window_bytes", s.offer_window_bytes), field("heartbeat_ms", s.heartbeat_ms),
       field("peer_timeout_ms", s.peer_timeout_ms), field("allow_faults", s.allow_faults),
       field("tenants", s.tenants), field("trace", s.trace));

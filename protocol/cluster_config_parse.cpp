@@ -125,6 +125,16 @@ lease_config read_lease(json_object from) {
   return lease;
 }
 
+costs_config read_costs(json_object from) {
+  costs_config costs;
+  costs.prefill_us_per_token = from.integer(
+    "prefill_us_per_token", {1, limits::cost_us_per_token_max}, costs.prefill_us_per_token);
+  costs.decode_us_per_token = from.integer(
+    "decode_us_per_token", {1, limits::cost_us_per_token_max}, costs.decode_us_per_token);
+  from.finish();
+  return costs;
+}
+
 tenant_config read_tenant(json_object& from) {
   tenant_config tenant;
   tenant.name = {from.name("name")};
@@ -162,6 +172,7 @@ cluster_config read_cluster(json_object& from) {
   from.each("groups", limits::groups_max,
             [&](json_object& group) { c.groups.push_back(read_group(group, c)); });
   c.lease = read_lease(from.object("lease"));
+  c.costs = read_costs(from.object("costs"));
   c.retention_ms = from.integer("retention_ms", {0, limits::retention_ms_max}, 0);
   c.inflight_bytes = from.bytes("inflight_bytes", {1, bytes_max}, c.inflight_bytes);
   c.offer_window_bytes = from.bytes("offer_window_bytes", {1, bytes_max}, c.offer_window_bytes);

@@ -54,6 +54,7 @@ std::string resolved(const cluster_config& config) {
                {"integrity", to_string(config.integrity)},
                {"kv", written(config.kv)},
                {"lease", to_json(config.lease)},
+               {"costs", to_json(config.costs)},
                {"retention_ms", config.retention_ms},
                {"inflight_bytes", config.inflight_bytes},
                {"offer_window_bytes", config.offer_window_bytes},

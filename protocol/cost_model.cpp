@@ -12,6 +12,7 @@ namespace baton::protocol {
 namespace {
 
 constexpr double ms_per_s = 1000.0;
+constexpr double us_per_ms = 1000.0;
 
 std::string with_one_decimal(double value) {
   char text[64];
@@ -45,6 +46,14 @@ double transfer_ms(std::uint64_t bytes, double bytes_per_s) {
   return static_cast<double>(bytes) / bytes_per_s * ms_per_s;
 }
 
+double prefill_ms(const cost_rates& rates, std::uint32_t prompt_tokens) {
+  return static_cast<double>(rates.prefill_us_per_token) * prompt_tokens / us_per_ms;
+}
+
+double step_ms(const cost_rates& rates, std::uint32_t sequences) {
+  return static_cast<double>(rates.decode_us_per_token) * sequences / us_per_ms;
+}
+
 double first_token_ms(const handoff_timeline& t) {
   const double ready = std::max(t.prefill_ms, t.transfer_begin_ms + t.transfer_ms);
   return t.queue_ms + ready + t.first_step_ms;
@@ -71,16 +80,19 @@ failure check_deadline(const load_estimate& load, std::uint32_t prompt_tokens,
                        std::uint64_t bytes, std::int64_t remaining_ms) {
   if (remaining_ms == 0)
     return {};
-  const double estimate = estimate_first_token_ms(load, prompt_tokens, bytes);
-  if (estimate <= static_cast<double>(remaining_ms))
+  const bool further = load.further_steps_ms > 0;
+  const double needed = estimate_first_token_ms(load, prompt_tokens, bytes) + load.further_steps_ms;
+  if (needed <= static_cast<double>(remaining_ms))
     return {};
   const double prefill = load.prefill_ms_per_token * prompt_tokens;
   return {reason::deadline_infeasible,
-          "first token needs " + with_one_decimal(estimate) + " ms (queue "
-            + with_one_decimal(load.queue_ms) + ", prefill " + with_one_decimal(prefill)
-            + ", transfer " + with_one_decimal(transfer_ms(bytes, load.bytes_per_s))
-            + ", first step " + with_one_decimal(load.first_step_ms) + "), the deadline leaves "
-            + std::to_string(remaining_ms) + " ms"};
+          (further ? "last token needs " : "first token needs ") + with_one_decimal(needed)
+            + " ms (queue " + with_one_decimal(load.queue_ms) + ", prefill "
+            + with_one_decimal(prefill) + ", transfer "
+            + with_one_decimal(transfer_ms(bytes, load.bytes_per_s)) + ", first step "
+            + with_one_decimal(load.first_step_ms)
+            + (further ? ", further steps " + with_one_decimal(load.further_steps_ms) : "")
+            + "), the deadline leaves " + std::to_string(remaining_ms) + " ms"};
 }
 
 std::int64_t lease_ms(std::uint64_t bytes, std::uint64_t bytes_per_s, std::int64_t prefill_ms,

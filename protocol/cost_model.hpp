@@ -7,6 +7,7 @@
 // GB/s are decimal; GiB are powers of 1,024.
 #pragma once
 
+#include "protocol/cost_rates.hpp"
 #include "protocol/head_map.hpp"
 #include "protocol/outcome.hpp"
 
@@ -27,6 +28,11 @@ std::uint64_t reserved_bytes(const block_shape& shape, std::uint32_t prompt_toke
 /// bytes / rate. `bytes_per_s` is the rate of the whole path: shards that share a bottleneck share
 /// it, they do not each have it. Infinite for a rate of 0.
 double transfer_ms(std::uint64_t bytes, double bytes_per_s);
+
+double prefill_ms(const cost_rates& rates, std::uint32_t prompt_tokens);
+
+/// One step of `sequences` that decode together: a plan runs one after the other.
+double step_ms(const cost_rates& rates, std::uint32_t sequences);
 
 /// One request's path to its first token. Times count from the start of prefill but queue_ms.
 struct handoff_timeline {
@@ -51,6 +57,7 @@ struct load_estimate {
   std::uint32_t prefill_chunk_tokens = 0; ///< 0: transfer starts after prefill
   double bytes_per_s = 0;
   double first_step_ms = 0;
+  double further_steps_ms = 0; ///< tokens after the first that are sure to come; 0: none is
 };
 
 /// Time to first token of a prompt that is streamed chunk by chunk. With equal chunks of compute
@@ -58,8 +65,8 @@ struct load_estimate {
 double estimate_first_token_ms(const load_estimate& load, std::uint32_t prompt_tokens,
                                std::uint64_t bytes);
 
-/// deadline_infeasible with every term of the estimate when it exceeds `remaining_ms`;
-/// 0 means that there is no deadline.
+/// deadline_infeasible with every term of the estimate when first token and further steps take
+/// longer than `remaining_ms`; 0 means that there is no deadline.
 failure check_deadline(const load_estimate& load, std::uint32_t prompt_tokens,
                        std::uint64_t bytes, std::int64_t remaining_ms);
 

@@ -84,6 +84,11 @@ inline constexpr std::uint64_t assumed_bytes_per_s = 500'000'000;
 /// Assumed until a group is measured: a slow CPU's prefill. The lease counts from the grant, so
 /// that computing the prompt is inside it.
 inline constexpr std::int64_t assumed_prefill_us_per_token = 2'000;
+/// Assumed until a group is measured: one token of one sequence of a step. The same CPU reads all
+/// weights for it, as for a token of the prompt.
+inline constexpr std::int64_t assumed_decode_us_per_token = 2'000;
+/// A slower group than this is not one: bounds what a cluster file may assume.
+inline constexpr std::int64_t cost_us_per_token_max = 10'000'000;
 /// A lease is this many times the estimate of prefill and transfer.
 inline constexpr std::int64_t lease_safety_factor = 4;
 /// Source blocks kept after `received`, for a cheap retransmission.

@@ -70,7 +70,8 @@ TEST_CASE("the resolved form writes every default and reads back equal") {
        {"", R"("ports": {"router": 1, "P7.0": 2},)", R"("path": "shared_arena", "trace": false,)",
         R"("kv": {"dtype": "f32", "block_tokens": 32}, "integrity": "off",)",
         R"("tenants": [{"name": "a", "tokens_per_request_max": 100}], "allow_faults": true,)",
-        R"("lease": {"ms_min": 10, "assumed_bytes_per_s": "1GiB"}, "retention_ms": 5,)"}) {
+        R"("lease": {"ms_min": 10, "assumed_bytes_per_s": "1GiB"}, "retention_ms": 5,)",
+        R"("costs": {"prefill_us_per_token": 40, "decode_us_per_token": 900},)"}) {
     CAPTURE(extra);
     const cluster_config before = parsed(std::string(teaching).insert(1, extra));
     const std::string text = resolved(before);

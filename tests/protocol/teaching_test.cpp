@@ -38,6 +38,7 @@ form_pool d3(std::uint64_t pool_bytes) {
   pool.tp_degree = 2;
   pool.decode_slots = 8;
   pool.quarantine_blocks_max = pool.blocks;
+  pool.inflight_bytes_max = pool_bytes; // as much as may be granted
   return pool;
 }
 
