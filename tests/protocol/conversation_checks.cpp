@@ -40,9 +40,14 @@ void conversation::check_pools() {
       breach("I12: the ledger of " + name + " differs from its blocks");
     if (l.free + l.leased + l.live + l.quarantined != s.config.blocks)
       breach("I12: the ledger of " + name + " does not sum up");
-    for (const auto& [number, h] : s.holdings)
+    std::uint64_t inflight_bytes = 0;
+    for (const auto& [number, h] : s.holdings) {
+      inflight_bytes += h.work.inflight_bytes;
       if (by_holder[number] != h.blocks.size())
         breach("I1: holding " + std::to_string(number) + " of " + name + " shares a block");
+    }
+    if (inflight_bytes != l.inflight_bytes)
+      breach("the bytes in flight of " + name + " differ from its holdings'");
   }
 }
 
@@ -90,7 +95,8 @@ std::vector<std::string> conversation::not_drained() const {
   for (const auto& [key, p] : feeds_)
     ended(p, feed::name_of(p.state));
   for (const auto& [name, p] : pools_)
-    if (p.state.ledger.free != p.state.config.blocks || p.state.ledger.slots_used != 0)
+    if (p.state.ledger.free != p.state.config.blocks || p.state.ledger.slots_used != 0
+        || p.state.ledger.inflight_bytes != 0)
       left.push_back(p.name + " has " + std::to_string(p.state.ledger.free) + " free blocks of "
                      + std::to_string(p.state.config.blocks));
   for (const auto& [name, p] : groups_) {
