@@ -158,13 +158,27 @@ struct frame_text {
 
 // ---- node guards
 
+/// A process, as others of its host recognise it: a number that is used again has another start.
+struct process_identity {
+  std::string host; ///< one boot, one PID and one time namespace; empty: not known
+  std::int32_t number = 0;
+  std::uint64_t start_ticks = 0; ///< since boot
+
+  static constexpr const char* type = "process_identity";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("host", s.host), field("number", s.number),
+                           field("start_ticks", s.start_ticks));
+  }
+};
+
 /// I am this node; my handles travel beside it. Sent until answered.
 struct hello {
   node_name node;
   incarnation life;
-  std::uint32_t version = 1; ///< of all messages between nodes
+  std::uint32_t version = 2; ///< of all messages between nodes
   std::string cluster;
-  std::int32_t process = 0;
+  process_identity process;
   bool answer = false; ///< sent because of a hello from a peer that is known already
   std::string descriptor; ///< of its endpoint; empty without one
 
@@ -234,6 +248,61 @@ struct heartbeat {
   incarnation life;
 
   static constexpr const char* type = "heartbeat";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life));
+  }
+};
+
+/// Process watch -> node guard. Evidence: every thread of the node's process has ended, nothing of
+/// it computes or writes any more. What it had posted to a transport before may still arrive.
+struct process_died {
+  node_name node;
+  incarnation life;
+  std::int32_t number = 0;
+
+  static constexpr const char* type = "process_died";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life),
+                           field("number", s.number));
+  }
+};
+
+/// Process watch -> node guard, after process_died. Evidence: its parent has collected it, too.
+/// Dead and reaped is what counts as the end of a writer that had our memory mapped.
+struct process_reaped {
+  node_name node;
+  incarnation life;
+  std::int32_t number = 0;
+
+  static constexpr const char* type = "process_reaped";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life),
+                           field("number", s.number));
+  }
+};
+
+/// Process watch -> node guard: this process cannot be watched. Says nothing about its life.
+struct watch_refused {
+  node_name node;
+  incarnation life;
+  failure why;
+
+  static constexpr const char* type = "watch_refused";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life), field("why", s.why));
+  }
+};
+
+/// Timer of a node guard: a peer's connection was lost, and its process had time to be found dead.
+struct connection_judged {
+  node_name node;
+  incarnation life;
+
+  static constexpr const char* type = "connection_judged";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("node", s.node), field("life", s.life));

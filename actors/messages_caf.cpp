@@ -53,7 +53,8 @@ void add_messages(caf::actor_system_config& config) {
   add<watch_sequence, resume_offer, feed_ended, resume_landed, plan_ended, channel_failed,
       connect_peer, channel_ready, attempt_started, frame_text>(config);
   add<hello, peer_found, connect_due, heartbeat, tick, end_node, ask_router, router_is,
-      join_heard, ask_status, pool_status, node_status>(config);
+      join_heard, ask_status, pool_status, node_status, process_died, process_reaped,
+      watch_refused, connection_judged>(config);
   config.add_message_type<std::vector<caf::strong_actor_ptr>>("handles");
 }
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 #include <sstream>
-#include <unistd.h>
+#include <utility>
 
 namespace baton::actors {
 
@@ -17,9 +17,11 @@ namespace {
 
 using namespace protocol;
 
-constexpr std::uint32_t message_version = 1;
+constexpr std::uint32_t message_version = 2;
 constexpr std::int64_t connect_retry_ms = 50;     // while the cluster comes together
 constexpr std::int64_t reconnect_retry_ms = 1000; // to a peer that was lost
+/// The kernel closes the connections of a process that ends just before it says that it is dead.
+constexpr std::int64_t death_wait_ms = 200;
 
 class node_guard_actor : public shell {
 public:
@@ -45,7 +47,9 @@ public:
       },
       handler<peer_found>(self), handler<connect_due>(self), handler<heartbeat>(self),
       handler<channel_ready>(self), handler<ask_router>(self), handler<ask_status>(self),
-      handler<join_heard>(self), handler<tick>(self), handler<end_node>(self)};
+      handler<join_heard>(self), handler<tick>(self), handler<end_node>(self),
+      handler<process_died>(self), handler<process_reaped>(self), handler<watch_refused>(self),
+      handler<connection_judged>(self)};
   }
 
   /// Handles name each other in circles; an actor that has ended holds none.
@@ -94,14 +98,14 @@ public:
 
   void on_message(const message_header&, const handle&, tick&) {
     const instant t = monotonic_now();
-    std::vector<node_name> silent;
+    std::vector<std::pair<node_name, incarnation>> silent;
     for (const auto& [name, peer] : met_) {
       send_to(peer.guard, heartbeat{node().name, node().life});
       if (ms_between(peer.seen, t) > node().cluster.peer_timeout_ms)
-        silent.push_back(name);
+        silent.emplace_back(name, peer.life);
     }
-    for (const auto& name : silent)
-      lose(name, "silent for " + std::to_string(node().cluster.peer_timeout_ms) + " ms");
+    for (const auto& [name, life] : silent)
+      lose(name, life, "silent for " + std::to_string(node().cluster.peer_timeout_ms) + " ms");
     // Two nodes that connect to each other at once keep one connection, and what was sent on the
     // other is gone: whatever has not been answered is said again.
     if (use_network_)
@@ -111,6 +115,30 @@ public:
     if (join_ == join_phase::said)
       say_joined();
     send_later(node().cluster.heartbeat_ms, tick{});
+  }
+
+  void on_message(const message_header& header, const handle&, process_died& e) {
+    record_plain(header, e, {});
+    lose(e.node, e.life, "its process " + std::to_string(e.number) + " has died");
+  }
+
+  /// Proof for whoever waits for a writer of this life that had our memory mapped; nobody does yet.
+  void on_message(const message_header& header, const handle&, process_reaped& e) {
+    record_plain(header, e, {});
+  }
+
+  void on_message(const message_header& header, const handle&, watch_refused& e) {
+    record_plain(header, e, {});
+    const auto it = met_.find(e.node);
+    if (it != met_.end() && it->second.life == e.life)
+      it->second.watched = false;
+    if (refusals_said_.insert(e.why.text).second)
+      setup_.say(node().name.value + ": of " + e.node.value + " and others like it only silence "
+                 + "tells, not the end of a process: " + e.why.text);
+  }
+
+  void on_message(const message_header&, const handle&, connection_judged& e) {
+    lose(e.node, e.life, "its connection was lost, its process has not ended");
   }
 
   void on_message(const message_header&, const handle&, end_node&) {
@@ -129,6 +157,7 @@ private:
     handle guard;
     instant seen;
     bool needs_channel = false;
+    bool watched = false; ///< the end of its process will be said
   };
 
   void connect(const node_name& name) {
@@ -157,7 +186,7 @@ private:
     h.life = node().life;
     h.version = message_version;
     h.cluster = node().cluster.name;
-    h.process = getpid();
+    h.process = process_;
     if (setup_.endpoint != nullptr) {
       const auto bytes = setup_.endpoint->descriptor();
       h.descriptor.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -190,8 +219,16 @@ private:
       send_to(setup_.own.transfer, connect_peer{e.node, e.life, e.descriptor});
     if (setup_.own.group && expected->second.group == node().group->name)
       send_to(setup_.own.group, rank_joined{expected->second.rank, e.life});
+    // Nodes of one process end together.
+    peer.watched = setup_.watch != nullptr && !same_process(e.process, process_);
+    if (peer.watched)
+      setup_.watch->watch(e.node, e.life, e.process, self_handle());
     met_.emplace(e.node, std::move(peer));
     join_if_ready();
+  }
+
+  static bool same_process(const process_identity& a, const process_identity& b) {
+    return a.host == b.host && a.number == b.number && a.start_ticks == b.start_ticks;
   }
 
   /// Payload moves between groups only.
@@ -222,17 +259,20 @@ private:
   void peer_down(const caf::actor_addr& source) {
     for (const auto& [name, peer] : met_)
       if (peer.guard->address() == source) {
-        const node_name lost = name;
-        lose(lost, "its process ended or its connection was lost");
+        const connection_judged judged{name, peer.life};
+        if (peer.watched)
+          send_later(death_wait_ms, judged);
+        else
+          lose(judged.node, judged.life, "its process ended or its connection was lost");
         return;
       }
   }
 
-  void lose(const node_name& name, const std::string& how) {
+  /// Nothing, if that life is lost already.
+  void lose(const node_name& name, const incarnation& life, const std::string& how) {
     const auto it = met_.find(name);
-    if (it == met_.end())
+    if (it == met_.end() || it->second.life != life)
       return;
-    const incarnation life = it->second.life;
     met_.erase(it);
     node().peers.erase(name);
     setup_.say(node().name.value + ": lost " + name.value + ": " + how);
@@ -263,11 +303,13 @@ private:
 
   guard_setup setup_;
   bool use_network_;
+  const process_identity process_ = own_process();
   join_phase join_ = join_phase::waiting;
   std::set<node_name> connecting_; ///< a request to the middleman, or its retry, is under way
   std::map<node_name, cluster_node> expected_;
   std::map<node_name, met_peer> met_;
   std::map<node_name, std::string> channels_; ///< path in use, by peer
+  std::set<std::string> refusals_said_;       ///< watches that are refused alike are said once
 };
 
 } // namespace

@@ -2,13 +2,15 @@
 //
 //   connect to every other node (or be introduced, inside one process) ──hello──▶ directory
 //   directory complete and every needed channel up ──node_joined──▶ router
-//   heartbeats, CAF's down messages ──node_lost──▶ router;  ──rank_lost──▶ own group
+//   heartbeats, CAF's down messages, process_died ──node_lost──▶ router, ──rank_lost──▶ own group
 //
-// A peer that is silent is suspected, never believed to have stopped: its loss fails requests, it
-// frees no memory.
+// A peer that is silent, or whose connection was lost, is suspected, never believed to have
+// stopped: its loss fails requests, it frees no memory. process_died and process_reaped are evidence, from
+// the kernel, about peers on this host; they come at any time, also after the peer was lost.
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/process_watch.hpp"
 #include "transport/endpoint.hpp"
 
 #include <functional>
@@ -20,12 +22,14 @@ namespace baton::actors {
 struct guard_setup {
   node_handles own;                 ///< this node's actors; `node` is filled in by the guard
   transport::endpoint* endpoint = nullptr; ///< null on the router
+  process_watch* watch = nullptr;   ///< null: nobody watches the peers' processes
   std::vector<protocol::cluster_node> others;
   std::function<void(const std::string&)> say; ///< one line for people, never secrets
 };
 
 /// Takes peer_found (introduction inside a process), hello, heartbeat, channel_ready, ask_router,
-/// ask_status, end_node. With `use_network`, it connects to `others` by host and port itself.
+/// ask_status, end_node, and what `watch` says. With `use_network`, it connects to `others` by host
+/// and port itself.
 handle spawn_node_guard(caf::actor_system& system, node_context& node, guard_setup setup,
                         bool use_network);
 

@@ -137,6 +137,8 @@ failure node_host::start(caf::actor_system& system, std::function<void()> on_for
 guard_setup node_host::make_actors(caf::actor_system& system, std::function<void()> on_formed) {
   guard_setup setup;
   setup.say = options_.say;
+  watch_ = std::make_unique<process_watch>(*node_);
+  setup.watch = watch_.get();
   for (const auto& other : nodes(node_->cluster))
     if (other.name != node_->name)
       setup.others.push_back(other);
@@ -178,6 +180,8 @@ void node_host::introduce(const node_host& other) {
 void node_host::stop() {
   post(*node_, node_->name.value + ":stop", guard_, end_node{});
   guard_ = {};
+  if (watch_)
+    watch_->stop();
 }
 
 } // namespace baton::actors

@@ -48,6 +48,7 @@ private:
   protocol::cluster_node self_;
   prompt_reader reader_;                   ///< router only
   std::unique_ptr<rank_hardware> hardware_; ///< ranks only
+  std::unique_ptr<process_watch> watch_;
   node_handles own_;
   handle guard_;
 };

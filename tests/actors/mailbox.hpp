@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <variant>
+#include <vector>
 
 namespace baton::actors {
 
@@ -21,6 +22,14 @@ public:
     protocol::message_header header{node_.next_message_id(), 0, "test", 0};
     self_->send(caf::actor_cast<caf::actor>(to), std::move(header), std::move(with),
                 std::move(message));
+  }
+
+  /// As above, with several handles: only hello travels so.
+  template <class T>
+  void tell(const handle& to, T message, std::vector<handle> with) {
+    protocol::message_header header{node_.next_message_id(), 0, "test", 0};
+    self_->send(caf::actor_cast<caf::actor>(to), std::move(header), std::move(message),
+                std::move(with));
   }
 
   /// The first message of these types that has not been taken yet, in the order of arrival;
