@@ -26,7 +26,7 @@ public:
 
   /// Handles name each other in circles; an actor that has ended holds none.
   void on_exit() override {
-    request_ = router_ = decode_pool_ = prefill_pool_ = reservation_ = hold_ = {};
+    request_ = router_ = decode_pool_ = prefill_pool_ = {};
   }
 
   subject about_what() const { return about_; }
@@ -37,8 +37,6 @@ public:
     decode_pool_ = node().leader_of(e.decode_group).handles.pool;
     prefill_pool_ = node().leader_of(e.source.group).handles.pool;
   }
-  void arrived(const handle&, const reserve_granted&) { reservation_ = sender(); }
-  void arrived(const handle&, const prefill_accepted&) { hold_ = sender(); }
 
   void run(const place_attempt& e) { send_to(router_, e); }
   void run(reserve_request& e) {
@@ -47,16 +45,18 @@ public:
   }
   void run(start_prefill& e) {
     e.prompt = *prompt_;
-    send_to(prefill_pool_, std::move(e), reservation_);
+    send_to(prefill_pool_, std::move(e));
   }
   void run(const withdraw_attempt& e) {
-    send_to(decode_pool_, e);
-    if (prefill_pool_ != decode_pool_)
-      send_to(prefill_pool_, e);
+    send_to(e.side == hand_off_side::destination ? decode_pool_ : prefill_pool_, e);
   }
-  void run(const commit& e) { send_to(reservation_, e); }
-  void run(const revoke_reservation& e) { send_to(reservation_, e); }
-  void run(const cancel_source& e) { send_to(hold_, e); }
+  // A pool passes these on to the holder, and answers when that is gone.
+  void run(const commit& e) { send_to(decode_pool_, e); }
+  void run(const revoke_reservation& e) { send_to(decode_pool_, e); }
+  void run(const query_reservation& e) { send_to(decode_pool_, e); }
+  void run(const cancel_source& e) { send_to(prefill_pool_, e); }
+  void run(const query_source& e) { send_to(prefill_pool_, e); }
+  void run(const arm_answer& e) { send_later(e.delay_ms, answer_overdue{}); }
 
   void run(const claim_commit& e) { send_to(request_, e); }
   void run(const commit_abandoned& e) { send_to(request_, e); }
@@ -78,8 +78,6 @@ private:
   std::shared_ptr<const token_list> prompt_;
   handle decode_pool_;
   handle prefill_pool_;
-  handle reservation_;
-  handle hold_;
 };
 
 } // namespace

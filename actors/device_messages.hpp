@@ -32,11 +32,23 @@ struct resume_offer {
   }
 };
 
-/// Feed -> transfer device: forget me.
+/// Feed -> transfer device: forget me, but not how I ended.
 struct feed_ended {
   lane_id lane;
+  bool received = false;
 
   static constexpr const char* type = "feed_ended";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lane", s.lane), field("received", s.received));
+  }
+};
+
+/// Lane -> transfer device: forget me.
+struct lane_ended {
+  lane_id lane;
+
+  static constexpr const char* type = "lane_ended";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("lane", s.lane));

@@ -42,7 +42,9 @@ public:
       resume_ = e.resume;
   }
   void arrived(const handle&, const open_feed& e) {
-    send_to(compute_, watch_sequence{e.sequence}, self_handle());
+    if (!watches_)
+      send_to(compute_, watch_sequence{e.sequence}, self_handle());
+    watches_ = true;
   }
 
   void run(const offer_piece& e) {
@@ -53,13 +55,17 @@ public:
   void run(const offer_resume& e) { send_to(transfer_, resume_offer{e.lane, resume_}); }
   void run(const withdraw_offers& e) { send_to(transfer_, e); }
   void run(const query_lane& e) { send_to(transfer_, e); }
-  void run(const feed_received& e) { send_to(hold_, e); }
+  void run(const feed_opened& e) { send_to(hold_, e); }
+  void run(const feed_received& e) {
+    received_ = true;
+    send_to(hold_, e);
+  }
   void run(const feed_stopped& e) { send_to(hold_, e); }
   void run(const feed_rejected& e) { send_to(hold_, e); }
   void run(const arm_timer& e) { send_later(e.delay_ms, query_due{}); }
   void run(const arm_stall& e) { send_later(e.delay_ms, stall_ended{}); }
   void run(const end_actor&) {
-    send_to(transfer_, feed_ended{lane_});
+    send_to(transfer_, feed_ended{lane_, received_});
     --node().counts.feeds;
     quit();
   }
@@ -68,6 +74,8 @@ private:
   subject about_;
   lane_id lane_;
   bool duplicate_offers_;
+  bool watches_ = false;
+  bool received_ = false; ///< how it ends
   packed_floats resume_;
   handle hold_;
   handle transfer_;

@@ -56,11 +56,11 @@ handle spawn_attempt(caf::actor_system& system, node_context& node,
 // ---- a group leader's node
 
 /// Takes form_pool, then reserve_request, start_prefill, withdraw_attempt (attempt; the request
-/// travels with the first), mark_live, quarantine_blocks, reclaim_blocks (reservation, source hold).
+/// travels with the first), mark_live, quarantine_blocks, reclaim_blocks (reservation, hold).
 /// Passes on what other nodes say to its holders: commit, revoke_reservation, query_reservation,
-/// cancel_source, query_source (attempt), manifest_offered (source hold, which travels with it); and
-/// answers for holders that are gone. Machine: pool. Starts reservations and source holds. Answers
-/// ask_status.
+/// cancel_source, query_source (attempt), manifest_offered (source hold, which travels with it);
+/// and answers for holders that are gone. Machine: pool. Starts reservations and source holds.
+/// Answers ask_status.
 handle spawn_pool(caf::actor_system& system, node_context& node);
 
 /// Takes begin_reservation (pool) and everything of protocol/reservation.hpp. `attempt`: whom to
@@ -93,9 +93,9 @@ struct compute_setup {
 };
 handle spawn_compute_device(caf::actor_system& system, node_context& node, compute_setup setup);
 
-/// Owns the node's endpoint. Takes open_lane, ask_lane, stop_lane (reservation), open_feed, ask_feed,
-/// withdraw_feed (source hold), the commands of lanes and feeds, connect_peer (node guard). Starts lanes and
-/// feeds, and passes them what the endpoint says has happened.
+/// Owns the node's endpoint. Takes open_lane, ask_lane, stop_lane (reservation), open_feed,
+/// ask_feed, withdraw_feed (source hold), the commands of lanes and feeds, connect_peer (node
+/// guard). Starts lanes and feeds, and passes them what the endpoint says has happened.
 struct transfer_setup {
   protocol::block_shape shape;
   std::uint32_t tp_degree = 1;

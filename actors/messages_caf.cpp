@@ -50,8 +50,8 @@ void add_messages(caf::actor_system_config& config) {
   add_machine<rank_group::event, rank_group::effect>(config);
   add_machine<membership::event, membership::effect>(config);
   add<message_header, submit_request, request_accepted, keep_resume, forget_attempt>(config);
-  add<watch_sequence, resume_offer, feed_ended, resume_landed, plan_ended, channel_failed,
-      connect_peer, channel_ready, attempt_started, frame_text>(config);
+  add<watch_sequence, resume_offer, feed_ended, lane_ended, resume_landed, plan_ended,
+      channel_failed, connect_peer, channel_ready, attempt_started, frame_text>(config);
   add<hello, peer_found, connect_due, heartbeat, tick, end_node, ask_router, router_is,
       join_heard, ask_status, pool_status, node_status, process_died, process_reaped,
       watch_refused, connection_judged>(config);

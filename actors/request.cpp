@@ -67,6 +67,7 @@ public:
     send_to(client_, e);
   }
   void run(const arm_timer& e) { send_later(e.delay_ms, deadline_reached{}); }
+  void run(const arm_frames& e) { send_later(e.delay_ms, frames_overdue{}); }
   void run(const end_actor&) {
     send_to(router_, request_gone{id_});
     --node().counts.requests;

@@ -3,6 +3,8 @@
 #include "actors/machine_actor.hpp"
 #include "protocol/reservation.hpp"
 
+#include <map>
+
 namespace baton::actors {
 
 namespace {
@@ -29,16 +31,22 @@ public:
   /// Handles name each other in circles; an actor that has ended holds none.
   void on_exit() override {
     pool_ = group_ = attempt_ = request_ = hold_ = {};
+    offerers_.clear();
   }
 
   subject about_what() const { return about_; }
 
   template <class T>
   void arrived(const handle&, const T&) {}
-  void arrived(const handle&, const manifest_offered&) { hold_ = sender(); }
+  /// The pool passes an offer on, with its hold beside it.
+  void arrived(const handle& hold, const manifest_offered& e) { offerers_[e.hold] = hold; }
 
   void run(const reserve_granted& e) { send_to(attempt_, e); }
-  void run(const transfer_opened& e) { send_to(hold_, e); }
+  void run(const transfer_opened& e) {
+    hold_ = offerers_[e.hold];
+    send_to(hold_, e);
+  }
+  void run(const transfer_refused& e) { send_to(offerers_[e.hold], e); }
   void run(const transfer_completed& e) { send_to(attempt_, e); }
   void run(const committed& e) { send_to(attempt_, e); }
   void run(const commit_refused& e) { send_to(attempt_, e); }
@@ -48,6 +56,7 @@ public:
   void run(const reservation_quarantined& e) { send_to(attempt_, e); }
 
   void run(const open_lane& e) { send_to(transfer_of(e.lane), e); }
+  void run(const ask_lane& e) { send_to(transfer_of(e.lane), e); }
   void run(const stop_lane& e) { send_to(in_place_ ? hold_ : transfer_of(e.lane), e); }
   void run(const forget_attempt& e) {
     for (std::uint16_t r = 0; r < node().group->ranks; ++r)
@@ -62,6 +71,7 @@ public:
 
   void run(const arm_lease& e) { send_later(e.delay_ms, lease_expired{}); }
   void run(const arm_hold& e) { send_later(e.delay_ms, hold_ended{}); }
+  void run(const arm_evidence& e) { send_later(e.delay_ms, evidence_due{}); }
   void run(const end_actor&) {
     --node().counts.reservations;
     quit();
@@ -78,7 +88,8 @@ private:
   handle group_;
   handle attempt_;
   handle request_;
-  handle hold_;
+  handle hold_; ///< whose offer was taken
+  std::map<reservation_id, handle> offerers_;
 };
 
 } // namespace

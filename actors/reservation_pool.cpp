@@ -30,66 +30,129 @@ public:
 
   /// Handles name each other in circles; an actor that has ended holds none.
   void on_exit() override {
-    holder_ = {};
+    holders_.clear();
     askers_.clear();
+    with_ = {};
   }
 
   subject about_what() const { return about_; }
 
   template <class T>
-  void arrived(const handle&, const T&) {
-    about_ = {};
-    holder_ = sender();
+  void arrived(const handle& with, const T& e) {
+    with_ = with;
+    about_ = subject_of(e);
   }
-  void arrived(const handle& request, const reserve_request& e) { note(e.attempt, request); }
-  void arrived(const handle& reservation, const start_prefill& e) { note(e.attempt, reservation); }
-  void arrived(const handle&, const withdraw_attempt& e) { about_ = about(e.attempt); }
+  void arrived(const handle& request, const reserve_request& e) {
+    note(e.attempt, hand_off_side::destination, request);
+  }
+  void arrived(const handle&, const start_prefill& e) {
+    note(e.attempt, hand_off_side::source, {});
+  }
 
   void run(open_reservation& e) {
-    const asker a = take(e.granted.attempt);
+    const asker a = take(e.granted.attempt, hand_off_side::destination);
+    const std::uint64_t number = e.granted.reservation.number;
     begin_reservation first;
     first.lease_ms = lease_of(e.granted, e.asked.spec);
     first.model = node().model;
     const handle reservation
       = spawn_reservation(home_system(), node(), e, self_handle(), a.attempt, a.with);
+    holders_[number] = reservation;
     first.opened = std::move(e);
     send_to(reservation, std::move(first));
   }
 
   void run(open_hold& e) {
-    const asker a = take(e.asked.attempt);
+    const asker a = take(e.asked.attempt, hand_off_side::source);
+    const grant& granted = e.asked.granted;
+    const std::uint64_t number = e.hold.number;
     begin_hold first;
     first.model = node().model;
     first.tp_degree = node().group->ranks;
     first.block_tokens = node().group->kv.block_tokens;
     first.retention_ms = node().cluster.retention_ms;
     const handle hold
-      = spawn_source_hold(home_system(), node(), e, self_handle(), a.attempt, a.with);
+      = spawn_source_hold(home_system(), node(), e, self_handle(), a.attempt,
+                          granted.in_place ? holder(granted.reservation) : handle{});
+    holders_[number] = hold;
     first.opened = std::move(e);
     send_to(hold, std::move(first));
   }
 
-  void run(const reserve_refused& e) { send_to(take(e.attempt).attempt, e); }
-  void run(const prefill_refused& e) { send_to(take(e.attempt).attempt, e); }
-  void run(const blocks_reclaimed& e) { send_to(holder_, e); }
+  void run(const reserve_refused& e) {
+    send_to(take(e.attempt, hand_off_side::destination).attempt, e);
+  }
+  void run(const prefill_refused& e) {
+    send_to(take(e.attempt, hand_off_side::source).attempt, e);
+  }
+
+  // What another node says to a holder, passed on.
+  void run(const manifest_offered& e) { send_to(holder(e.reservation), e, with_); }
+  void run(const commit& e) { send_to(holder(e.reservation), e); }
+  void run(const revoke_reservation& e) { send_to(holder(e.reservation), e); }
+  void run(const query_reservation& e) {
+    take(e.attempt, hand_off_side::destination);
+    send_to(holder(e.reservation), e);
+  }
+  void run(const cancel_source& e) { send_to(holder(e.hold), e); }
+  void run(const query_source& e) {
+    take(e.attempt, hand_off_side::source);
+    send_to(holder(e.hold), e);
+  }
+
+  // Answers for those who are gone.
+  void run(const transfer_refused& e) { send_to(with_, e); }
+  void run(const reservation_reclaimed& e) { send_to(sender(), e); }
+  void run(const source_released& e) { send_to(sender(), e); }
+
+  void run(const blocks_reclaimed& e) {
+    const auto it = holders_.find(e.reservation.number);
+    if (it == holders_.end()) {
+      send_to(sender(), e);
+      return;
+    }
+    send_to(it->second, e);
+    holders_.erase(it);
+  }
   void run(const arm_timer& e) { send_later(e.delay_ms, wait_expired{}); }
 
 private:
   /// Who asked, kept until the answer: it may come much later, from the queue.
   struct asker {
     handle attempt;
-    handle with; ///< the request of a reserve_request, the reservation of a start_prefill
+    handle with; ///< the request of a reserve_request
   };
 
-  void note(const attempt_id& attempt, const handle& with) {
+  /// What a word is about: the attempt that it names.
+  template <class T>
+  static subject subject_of(const T&) {
+    return {};
+  }
+  static subject subject_of(const withdraw_attempt& e) { return about(e.attempt); }
+  static subject subject_of(const manifest_offered& e) { return about(e.offered.attempt); }
+  static subject subject_of(const commit& e) { return about(e.attempt); }
+  static subject subject_of(const revoke_reservation& e) { return about(e.attempt); }
+  static subject subject_of(const query_reservation& e) { return about(e.attempt); }
+  static subject subject_of(const cancel_source& e) { return about(e.attempt); }
+  static subject subject_of(const query_source& e) { return about(e.attempt); }
+
+  void note(const attempt_id& attempt, hand_off_side side, const handle& with) {
+    with_ = {};
     about_ = about(attempt);
-    askers_[attempt] = {sender(), with};
+    askers_[{attempt, side}] = {sender(), with};
   }
 
-  asker take(const attempt_id& attempt) {
-    const auto it = askers_.find(attempt);
+  /// Null when the actor has ended.
+  handle holder(const reservation_id& id) const {
+    const auto it = holders_.find(id.number);
+    return it == holders_.end() ? handle{} : it->second;
+  }
+
+  /// A withdrawal of what was never asked is answered to whoever withdraws.
+  asker take(const attempt_id& attempt, hand_off_side side) {
+    const auto it = askers_.find({attempt, side});
     if (it == askers_.end())
-      return {};
+      return {sender(), {}};
     asker a = std::move(it->second);
     askers_.erase(it);
     return a;
@@ -114,8 +177,9 @@ private:
   }
 
   subject about_;
-  handle holder_; ///< who asked to reclaim
-  std::map<attempt_id, asker> askers_;
+  handle with_; ///< beside the message at hand
+  std::map<std::uint64_t, handle> holders_; ///< reservations and source holds, by number
+  std::map<std::pair<attempt_id, hand_off_side>, asker> askers_;
 };
 
 } // namespace

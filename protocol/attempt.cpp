@@ -1,47 +1,22 @@
-#include "protocol/attempt.hpp"
+#include "protocol/attempt_debts.hpp"
 
 #include "protocol/assert.hpp"
-#include "protocol/transfer_manifest.hpp"
+#include "protocol/limits.hpp"
 
 namespace baton::protocol::attempt {
 
 namespace {
 
-using effects_list = std::vector<effect>;
-
-const attempt_id& id_of(const body& data) { return data.begun.attempt; }
-
 phase_entered phase(const body& data, attempt_phase p) { return {id_of(data), p}; }
-
-bool owes_nothing(const body& data) {
-  const auto settled = [](debt d) { return d == debt::none || d == debt::returned; };
-  return settled(data.destination) && settled(data.source);
-}
-
-/// done or abandoned: ends when the last debt is paid.
-template <class Ending>
-step_result drain(Ending s, effects_list effects) {
-  if (!owes_nothing(s.data))
-    return {std::move(s), std::move(effects)};
-  effects.push_back(attempt_drained{id_of(s.data)});
-  effects.push_back(end_actor{});
-  return {drained{}, std::move(effects)};
-}
 
 /// Ends the attempt and asks both sides to give back what they hold. `tell`: the request does not
 /// know yet.
 step_result abandon(body data, const failure& why, bool tell) {
   effects_list effects;
-  const attempt_id id = id_of(data);
   if (tell)
-    effects.push_back(attempt_failed{id, why});
+    effects.push_back(attempt_failed{id_of(data), why});
   effects.push_back(phase(data, attempt_phase::abandoned));
-  if (data.destination == debt::asked || data.source == debt::asked)
-    effects.push_back(withdraw_attempt{id});
-  if (data.destination == debt::held)
-    effects.push_back(revoke_reservation{id, why});
-  if (data.source == debt::held)
-    effects.push_back(cancel_source{id, why});
+  give_back(data, why, effects);
   return drain(abandoned{std::move(data), why}, std::move(effects));
 }
 
@@ -53,19 +28,11 @@ step_result begin(const start_attempt& e, instant now) {
           {phase_entered{e.attempt, attempt_phase::placing}, place_attempt{e.attempt, e.spec}}};
 }
 
-std::int64_t deadline_left(const body& data, instant now) {
-  return left_of_ms(data.begun.deadline_ms, data.begun_at, now);
-}
-
 step_result reserve(placing s, const attempt_placed& e, instant now) {
   s.data.placed = e;
   s.data.destination = debt::asked;
-  reserve_request ask;
-  ask.attempt = e.attempt;
-  ask.spec = s.data.begun.spec;
-  ask.source = e.source;
-  ask.deadline_ms = deadline_left(s.data, now);
-  effects_list effects{phase(s.data, attempt_phase::reserving), std::move(ask)};
+  effects_list effects{phase(s.data, attempt_phase::reserving), ask_for_grant(s.data, now),
+                       arm_answer{limits::answer_wait_ms_max}};
   return {reserving{std::move(s.data)}, std::move(effects)};
 }
 
@@ -73,13 +40,29 @@ step_result prefill(reserving s, const reserve_granted& e, instant now) {
   s.data.destination = debt::held;
   s.data.granted = e.granted;
   s.data.source = debt::asked;
-  start_prefill start;
-  start.attempt = id_of(s.data);
-  start.spec = s.data.begun.spec;
-  start.granted = e.granted;
-  start.deadline_ms = deadline_left(s.data, now);
-  effects_list effects{phase(s.data, attempt_phase::prefilling), std::move(start)};
+  effects_list effects{phase(s.data, attempt_phase::prefilling), ask_for_prefill(s.data, now)};
   return {prefilling{std::move(s.data)}, std::move(effects)};
+}
+
+/// A refusal of the only question settles it. Of several, another one may have been granted.
+step_result refused(reserving s, const reserve_refused& e) {
+  if (!s.asked_again)
+    s.data.destination = debt::none;
+  return abandon(std::move(s.data), e.why, true);
+}
+step_result refused(prefilling s, const prefill_refused& e) {
+  if (s.data.source != debt::asked)
+    return {std::move(s), {}}; // of a repeated question: another one was accepted
+  if (!s.asked_again)
+    s.data.source = debt::none;
+  return abandon(std::move(s.data), e.why, true);
+}
+
+step_result hand_off(prefilling s, const prefill_finished& e) {
+  if (!is_own_hold(s.data, e.hold))
+    return {std::move(s), {}};
+  effects_list effects{phase(s.data, attempt_phase::handing_off)};
+  return {handing_off{std::move(s.data)}, std::move(effects)};
 }
 
 step_result claim(body data) {
@@ -100,9 +83,7 @@ step_result claimed(committing s, const commit_claimed& e) {
   if (e.refusal)
     return abandon(std::move(s.data), e.refusal, true);
   s.claimed = true;
-  const auto& granted = s.data.granted;
-  effects_list effects{
-    commit{id_of(s.data), granted.reservation, generation_sum(granted.blocks)}};
+  effects_list effects{ask_for_commit(s.data)};
   return {std::move(s), std::move(effects)};
 }
 
@@ -123,12 +104,18 @@ step_result finish(decoding s, const decode_finished& e) {
   return drain(done{std::move(s.data)}, std::move(effects));
 }
 
-/// A group that is gone returns nothing more: its side is settled, the other must still drain.
-void settle_lost(body& data, const group_lost& e) {
-  if (data.placed.decode_group == e.group)
-    data.destination = debt::returned;
-  if (data.placed.source.group == e.group)
-    data.source = debt::returned;
+/// The destination has ended, and how is not known: the frames will tell the request.
+step_result finish_unheard(body data) {
+  effects_list effects{phase(data, attempt_phase::done)};
+  return drain(done{std::move(data)}, std::move(effects));
+}
+
+/// decode_finished has overtaken `committed`: it says that too.
+step_result finish_at_once(committing s, const decode_finished& e) {
+  const phase_entered passed = phase(s.data, attempt_phase::decoding);
+  auto result = finish(decoding{std::move(s.data)}, e);
+  result.effects.insert(result.effects.begin(), passed);
+  return result;
 }
 
 /// Both sides are told: a group is lost with one of its ranks, and its leader may still listen.
@@ -142,28 +129,18 @@ step_result lose(body data, const group_lost& e) {
 }
 
 template <class State>
-step_result settle_destination(State s) {
-  s.data.destination = debt::returned;
-  return drain(std::move(s), {});
-}
-template <class State>
-step_result settle_source(State s) {
-  s.data.source = debt::returned;
-  return drain(std::move(s), {});
-}
+constexpr bool is_whole = std::is_same_v<State, committing> || std::is_same_v<State, decoding>;
 
-/// An answer that crossed the withdrawal. One from a lost group is answered, but owes nothing.
-step_result late_grant(abandoned s) {
-  if (s.data.destination == debt::asked)
-    s.data.destination = debt::held;
-  effects_list effects{revoke_reservation{id_of(s.data), s.why}};
-  return {std::move(s), std::move(effects)};
-}
-step_result late_prefill(abandoned s) {
-  if (s.data.source == debt::asked)
-    s.data.source = debt::held;
-  effects_list effects{cancel_source{id_of(s.data), s.why}};
-  return {std::move(s), std::move(effects)};
+/// The reservation has ended and its own word why is lost, or overtaken.
+template <class State>
+step_result destination_over(State s, const failure& why) {
+  s.data.destination = debt::returned;
+  if constexpr (std::is_same_v<State, decoding>)
+    return finish_unheard(std::move(s.data));
+  else if constexpr (std::is_same_v<State, committing>)
+    return unclaim(std::move(s), why, true);
+  else
+    return abandon(std::move(s.data), why, true);
 }
 
 /// What every living state does alike.
@@ -179,6 +156,8 @@ struct living {
   }
   template <class State>
   step_result operator()(State& s, const reservation_revoked& e) const {
+    if (!is_own_reservation(s.data, e.reservation))
+      return {std::move(s), {}};
     if constexpr (std::is_same_v<State, committing>)
       return unclaim(std::move(s), e.why, true);
     else
@@ -186,10 +165,9 @@ struct living {
   }
   template <class State>
   step_result operator()(State& s, const source_failed& e) const {
-    if constexpr (std::is_same_v<State, decoding> || std::is_same_v<State, committing>)
-      return {std::move(s), {}}; // received whole: the source is no longer needed
-    else
-      return abandon(std::move(s.data), e.why, true);
+    if (!is_own_hold(s.data, e.hold) || is_whole<State>) // received whole: no longer needed
+      return {std::move(s), {}};
+    return abandon(std::move(s.data), e.why, true);
   }
   template <class State>
   step_result operator()(State& s, const group_lost& e) const {
@@ -208,83 +186,101 @@ struct living {
         result.effects.insert(result.effects.begin(), commit_abandoned{id});
     return result;
   }
+  template <class State>
+  step_result operator()(State& s, const reserve_granted& e) const {
+    if (knows_reservation(s.data, e.granted.reservation))
+      return {std::move(s), {}};
+    effects_list effects{
+      revoke_reservation{id_of(s.data), e.granted.reservation, granted_twice()}};
+    return {std::move(s), std::move(effects)};
+  }
   /// Another process may be faster than the source's first word.
   template <class State>
-  step_result operator()(State& s, const prefill_accepted&) const {
-    if (s.data.source == debt::asked)
-      s.data.source = debt::held;
+  step_result operator()(State& s, const prefill_accepted& e) const {
+    if (is_own_hold(s.data, e.hold))
+      return {std::move(s), {}};
+    effects_list effects{cancel_source{id_of(s.data), e.hold, granted_twice()}};
+    return {std::move(s), std::move(effects)};
+  }
+  template <class State>
+  step_result operator()(State& s, const prefill_refused&) const {
+    if (is_whole<State> && s.data.source == debt::asked)
+      s.data.source = debt::none; // withdrawn: it is needed no longer
     return {std::move(s), {}};
   }
   template <class State>
-  step_result operator()(State& s, const source_released&) const {
-    s.data.source = debt::returned;
+  step_result operator()(State& s, const source_released& e) const {
+    if (is_own_hold(s.data, e.hold))
+      s.data.source = debt::returned;
     return {std::move(s), {}};
   }
   template <class State>
-  step_result operator()(State& s, const prefill_finished&) const {
-    return {std::move(s), {}}; // may be overtaken by transfer_completed
-  }
-  template <class State>
-  step_result operator()(State& s, const reservation_reclaimed&) const {
-    s.data.destination = debt::returned; // its revocation is on the way to us
+  step_result operator()(State& s, const prefill_finished& e) const {
+    static_cast<void>(is_own_hold(s.data, e.hold)); // transfer_completed may overtake it
     return {std::move(s), {}};
   }
   template <class State>
-  step_result operator()(State& s, const reservation_quarantined&) const {
-    s.data.destination = debt::returned;
-    return {std::move(s), {}};
+  step_result operator()(State& s, const reservation_reclaimed& e) const {
+    if (!knows_reservation(s.data, e.reservation))
+      return {std::move(s), {}}; // in reserving: asking again gets another
+    return destination_over(std::move(s),
+                            {reason::not_found, "the reservation has ended, its reason was lost"});
+  }
+  template <class State>
+  step_result operator()(State& s, const reservation_quarantined& e) const {
+    if (!is_own_reservation(s.data, e.reservation))
+      return {std::move(s), {}};
+    return destination_over(std::move(s), e.why);
+  }
+  /// What is not answered within its bound is asked again.
+  template <class State>
+  step_result operator()(State& s, const answer_overdue&) const {
+    effects_list effects;
+    if constexpr (std::is_same_v<State, reserving>) {
+      s.asked_again = true;
+      effects.push_back(ask_for_grant(s.data, now));
+    } else if constexpr (std::is_same_v<State, prefilling>) {
+      if (s.data.source == debt::asked) {
+        s.asked_again = true;
+        effects = {query_reservation{id_of(s.data), s.data.granted.reservation},
+                   ask_for_prefill(s.data, now)};
+      } else {
+        ask_holders(s.data, effects);
+      }
+    } else {
+      ask_holders(s.data, effects);
+    }
+    if constexpr (std::is_same_v<State, committing>)
+      if (s.claimed)
+        effects.push_back(ask_for_commit(s.data));
+    effects.push_back(arm_answer{limits::answer_wait_ms_max});
+    return {std::move(s), std::move(effects)};
   }
 };
 
-/// Words of another node that may be repeated, in a state that has heard them.
-template <class State, class Message>
-constexpr bool said_twice
-  = (std::is_same_v<Message, reserve_granted>
-     && (std::is_same_v<State, prefilling> || std::is_same_v<State, handing_off>
-         || std::is_same_v<State, committing> || std::is_same_v<State, decoding>))
-    || (std::is_same_v<Message, transfer_completed>
-        && (std::is_same_v<State, committing> || std::is_same_v<State, decoding>))
-    || ((std::is_same_v<Message, committed> || std::is_same_v<Message, commit_refused>)
-        && std::is_same_v<State, decoding>);
+/// May be lost, repeated and late, so that it may come in any state of an actor that has begun.
+template <class Message>
+constexpr bool crosses_nodes
+  = std::is_same_v<Message, reserve_granted> || std::is_same_v<Message, reserve_refused>
+    || std::is_same_v<Message, prefill_accepted> || std::is_same_v<Message, prefill_refused>
+    || std::is_same_v<Message, prefill_finished> || std::is_same_v<Message, transfer_completed>
+    || std::is_same_v<Message, committed> || std::is_same_v<Message, commit_refused>
+    || std::is_same_v<Message, decode_finished> || std::is_same_v<Message, reservation_revoked>
+    || std::is_same_v<Message, source_failed> || std::is_same_v<Message, reservation_reclaimed>
+    || std::is_same_v<Message, reservation_quarantined>
+    || std::is_same_v<Message, source_released>;
 
-/// Nobody but the router speaks to an attempt that holds nothing.
+/// An attempt without a place has spoken to nobody but the router.
 template <class State, class Message>
 constexpr bool may_hear
   = std::is_same_v<Message, cancel_attempt> || std::is_same_v<Message, group_lost>
-    || !(std::is_same_v<State, placing> || std::is_same_v<State, reserving>);
+    || !std::is_same_v<State, placing>;
 
 template <class State>
 constexpr bool is_living
   = std::is_same_v<State, placing> || std::is_same_v<State, reserving>
     || std::is_same_v<State, prefilling> || std::is_same_v<State, handing_off>
     || std::is_same_v<State, committing> || std::is_same_v<State, decoding>;
-
-/// Both endings only collect debts.
-template <class Ending>
-step_result collect(Ending s, const event& event) {
-  if (std::holds_alternative<source_released>(event))
-    return settle_source(std::move(s));
-  if (std::holds_alternative<reservation_reclaimed>(event)
-      || std::holds_alternative<reservation_quarantined>(event))
-    return settle_destination(std::move(s));
-  if (const auto* lost = std::get_if<group_lost>(&event)) {
-    settle_lost(s.data, *lost);
-    return drain(std::move(s), {});
-  }
-  return {std::move(s), {}};
-}
-
-step_result collect_abandoned(abandoned s, const event& event) {
-  if (std::holds_alternative<reserve_granted>(event))
-    return late_grant(std::move(s));
-  if (std::holds_alternative<prefill_accepted>(event))
-    return late_prefill(std::move(s));
-  if (std::holds_alternative<reserve_refused>(event) && s.data.destination == debt::asked)
-    return settle_destination(std::move(s));
-  if (std::holds_alternative<prefill_refused>(event) && s.data.source == debt::asked)
-    return settle_source(std::move(s));
-  return collect(std::move(s), event);
-}
 
 } // namespace
 
@@ -297,7 +293,7 @@ step_result step(state before, const event& event, instant now) {
   if (!std::holds_alternative<nascent>(before) && std::holds_alternative<start_attempt>(event))
     return impossible();
   if (auto* ending = std::get_if<abandoned>(&before))
-    return collect_abandoned(std::move(*ending), event);
+    return collect(std::move(*ending), event);
   if (auto* ending = std::get_if<done>(&before))
     return collect(std::move(*ending), event);
   return std::visit(
@@ -306,30 +302,28 @@ step_result step(state before, const event& event, instant now) {
       [&](placing& s, const attempt_placed& e) { return reserve(std::move(s), e, now); },
       [&](placing& s, const place_refused& e) { return abandon(std::move(s.data), e.why, true); },
       [&](reserving& s, const reserve_granted& e) { return prefill(std::move(s), e, now); },
-      [&](reserving& s, const reserve_refused& e) {
-        s.data.destination = debt::none;
-        return abandon(std::move(s.data), e.why, true);
-      },
-      [&](prefilling& s, const prefill_refused& e) {
-        s.data.source = debt::none;
-        return abandon(std::move(s.data), e.why, true);
-      },
-      [&](prefilling& s, const prefill_finished&) -> step_result {
-        effects_list effects{phase(s.data, attempt_phase::handing_off)};
-        return {handing_off{std::move(s.data)}, std::move(effects)};
-      },
+      [&](reserving& s, const reserve_refused& e) { return refused(std::move(s), e); },
+      [&](prefilling& s, const prefill_refused& e) { return refused(std::move(s), e); },
+      [&](prefilling& s, const prefill_finished& e) { return hand_off(std::move(s), e); },
       // The last receipt may overtake the slowest rank's word that it has finished.
-      [&](prefilling& s, const transfer_completed&) { return claim_at_once(std::move(s.data)); },
-      [&](handing_off& s, const transfer_completed&) { return claim(std::move(s.data)); },
+      [&](prefilling& s, const transfer_completed& e) {
+        return knows_reservation(s.data, e.reservation) ? claim_at_once(std::move(s.data)) : same();
+      },
+      [&](handing_off& s, const transfer_completed& e) {
+        return knows_reservation(s.data, e.reservation) ? claim(std::move(s.data)) : same();
+      },
       [&](committing& s, const commit_claimed& e) { return claimed(std::move(s), e); },
       [&](committing& s, const committed&) -> step_result {
-        BATON_ASSERT(s.claimed); // I5
+        if (!s.claimed) // I5: this attempt has asked for no commit
+          return {std::move(s), {}};
         effects_list effects{phase(s.data, attempt_phase::decoding)};
         return {decoding{std::move(s.data)}, std::move(effects)};
       },
       [&](committing& s, const commit_refused& e) {
-        BATON_ASSERT(s.claimed);
-        return unclaim(std::move(s), e.why, true);
+        return s.claimed ? unclaim(std::move(s), e.why, true) : same();
+      },
+      [&](committing& s, const decode_finished& e) {
+        return s.claimed ? finish_at_once(std::move(s), e) : same();
       },
       [&](decoding& s, const decode_finished& e) { return finish(std::move(s), e); },
       [&](drained&, const auto&) { return same(); },
@@ -341,7 +335,7 @@ step_result step(state before, const event& event, instant now) {
                       && std::is_invocable_v<living, decltype(s), decltype(e)>)
           return living{now}(s, e);
         else
-          return said_twice<here, message> ? same() : impossible();
+          return crosses_nodes<message> && !std::is_same_v<here, nascent> ? same() : impossible();
       },
     },
     before, event);

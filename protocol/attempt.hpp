@@ -7,10 +7,14 @@
 //
 // An attempt owes evidence for both sides: it drains only when the reservation and the source hold
 // have each said that their memory is back (or were never granted). I16.
+//
+// Its words to both sides, and theirs to it, may be lost, repeated or late. While it waits for
+// anything it asks again each answer_wait_ms_max (answer_overdue). A word of a reservation or hold
+// that is not its own belongs to a repeated question: what was granted to that is given back.
 #pragma once
 
 #include "protocol/clock.hpp"
-#include "protocol/messages_reserve.hpp"
+#include "protocol/messages_asked_again.hpp"
 #include "protocol/step.hpp"
 
 #include <variant>
@@ -75,6 +79,7 @@ struct body {
   instant begun_at; ///< begun.deadline_ms counts from here
   attempt_placed placed;
   grant granted;
+  reservation_id hold; ///< the source's, once it has said a word
   debt destination = debt::none;
   debt source = debt::none;
 };
@@ -85,9 +90,11 @@ struct placing {
 };
 struct reserving {
   body data;
+  bool asked_again = false; ///< a refusal is not the answer to every question
 };
 struct prefilling {
   body data;
+  bool asked_again = false;
 };
 struct handing_off {
   body data;
@@ -115,11 +122,12 @@ using event
                  prefill_accepted, prefill_refused, prefill_finished, transfer_completed,
                  commit_claimed, committed, commit_refused, decode_finished, reservation_revoked,
                  source_failed, reservation_reclaimed, reservation_quarantined, source_released,
-                 cancel_attempt, group_lost>;
+                 cancel_attempt, group_lost, answer_overdue>;
 using effect
   = std::variant<place_attempt, reserve_request, start_prefill, withdraw_attempt, claim_commit,
-                 commit, commit_abandoned, revoke_reservation, cancel_source, phase_entered,
-                 attempt_failed, attempt_drained, end_actor>;
+                 commit, commit_abandoned, revoke_reservation, query_reservation, cancel_source,
+                 query_source, phase_entered, attempt_failed, attempt_drained, arm_answer,
+                 end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

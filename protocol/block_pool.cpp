@@ -82,23 +82,54 @@ effect refuse(const start_prefill& asked, failure why) {
   return prefill_refused{asked.attempt, std::move(why)};
 }
 
-bool waits(const state& s, const attempt_id& attempt) {
-  return std::any_of(s.queue.begin(), s.queue.end(), [&](const waiting& w) {
-    return std::visit([&](const auto& asked) { return asked.attempt == attempt; }, w.asked);
-  });
+template <class Asked>
+constexpr hand_off_side side_of = std::is_same_v<Asked, reserve_request>
+                                    ? hand_off_side::destination
+                                    : hand_off_side::source;
+
+bool is_of(const waiting& w, const attempt_id& attempt, hand_off_side side) {
+  return std::visit(
+    [&](const auto& asked) {
+      return asked.attempt == attempt && side_of<std::decay_t<decltype(asked)>> == side;
+    },
+    w.asked);
 }
 
-/// An attempt that asks twice is granted once: its answer is on the way, or it waits.
-bool has_asked(const state& s, const attempt_id& attempt, bool decodes) {
-  return waits(s, attempt)
-         || std::any_of(s.holdings.begin(), s.holdings.end(), [&](const auto& h) {
-              return h.second.attempt == attempt && h.second.decodes == decodes;
-            });
+bool waits(const state& s, const attempt_id& attempt, hand_off_side side) {
+  return std::any_of(s.queue.begin(), s.queue.end(),
+                     [&](const waiting& w) { return is_of(w, attempt, side); });
+}
+
+bool is_of(const holding& h, const attempt_id& attempt, hand_off_side side) {
+  return h.attempt == attempt && h.decodes == (side == hand_off_side::destination);
+}
+
+/// What the attempt holds on that side; null when it holds nothing.
+const std::pair<const std::uint64_t, holding>* held_by(const state& s, const attempt_id& attempt,
+                                                       hand_off_side side) {
+  const auto it = std::find_if(s.holdings.begin(), s.holdings.end(),
+                               [&](const auto& h) { return is_of(h.second, attempt, side); });
+  return it == s.holdings.end() ? nullptr : &*it;
+}
+
+/// An attempt that asks twice is granted once. It waits; or its answer was lost, and its holder is
+/// made to say it again.
+bool answered_again(const state& s, std::vector<effect>& effects, const attempt_id& attempt,
+                    hand_off_side side) {
+  if (const auto* held = held_by(s, attempt, side)) {
+    const reservation_id id{s.config.owner, held->first};
+    if (side == hand_off_side::destination)
+      effects.push_back(query_reservation{attempt, id});
+    else
+      effects.push_back(query_source{attempt, id});
+    return true;
+  }
+  return waits(s, attempt, side);
 }
 
 template <class Asked>
 void admit_or_wait(state& s, std::vector<effect>& effects, const Asked& asked, instant now) {
-  if (has_asked(s, asked.attempt, std::is_same_v<Asked, reserve_request>))
+  if (answered_again(s, effects, asked.attempt, side_of<Asked>))
     return;
   const admission_verdict verdict = admit(s, asked, admission_view::newcomer, now, now);
   if (!verdict.why) {
@@ -174,17 +205,63 @@ struct stepper {
   void operator()(const start_prefill& e) { admit_or_wait(s, effects, e, now); }
 
   void operator()(const withdraw_attempt& e) {
-    const auto waits = [&](const waiting& w) {
-      return std::visit([&](const auto& asked) { return asked.attempt == e.attempt; }, w.asked);
-    };
-    const auto it = std::find_if(s.queue.begin(), s.queue.end(), waits);
+    if (const auto* held = held_by(s, e.attempt, e.side)) { // its answer was lost, or is on its way
+      const reservation_id id{s.config.owner, held->first};
+      if (e.side == hand_off_side::destination)
+        effects.push_back(revoke_reservation{e.attempt, id, e.why});
+      else
+        effects.push_back(cancel_source{e.attempt, id, e.why});
+      return;
+    }
+    const auto mine = [&](const waiting& w) { return is_of(w, e.attempt, e.side); };
+    const auto it = std::find_if(s.queue.begin(), s.queue.end(), mine);
+    const failure why{reason::cancelled, it == s.queue.end() ? "nothing is held for the attempt"
+                                                             : "withdrawn while waiting for room"};
+    if (e.side == hand_off_side::destination)
+      effects.push_back(reserve_refused{e.attempt, why});
+    else
+      effects.push_back(prefill_refused{e.attempt, why});
     if (it == s.queue.end())
-      return; // answered already: the answer is on its way
-    const failure why{reason::cancelled, "withdrawn while waiting for room"};
-    effects.push_back(std::visit([&](const auto& asked) { return refuse(asked, why); }, it->asked));
+      return;
     s.queue.erase(it);
     admit_waiting(s, effects, now);
   }
+
+  // -- words for a holder, from another node: what they name may be gone, or of another life
+
+  /// Passes the word on, or gives `gone` for an answer.
+  template <class Word, class Answer>
+  void pass_on(const Word& e, const reservation_id& id, hand_off_side side, Answer gone) {
+    if (id.owner != s.config.owner || id.number >= s.next_number)
+      return; // I10: not of this life
+    const auto it = s.holdings.find(id.number);
+    if (it == s.holdings.end())
+      effects.push_back(std::move(gone));
+    else if (it->second.decodes == (side == hand_off_side::destination))
+      effects.push_back(e);
+  }
+
+  void operator()(const manifest_offered& e) {
+    const failure why{reason::not_found, "the reservation is gone"};
+    pass_on(e, e.reservation, hand_off_side::destination,
+            transfer_refused{e.reservation, e.hold, why});
+  }
+  void operator()(const commit& e) { tell_reservation(e); }
+  void operator()(const revoke_reservation& e) { tell_reservation(e); }
+  void operator()(const query_reservation& e) { tell_reservation(e); }
+  template <class Word>
+  void tell_reservation(const Word& e) {
+    pass_on(e, e.reservation, hand_off_side::destination,
+            reservation_reclaimed{e.attempt, e.reservation});
+  }
+  void operator()(const cancel_source& e) { tell_hold(e); }
+  void operator()(const query_source& e) { tell_hold(e); }
+  template <class Word>
+  void tell_hold(const Word& e) {
+    pass_on(e, e.hold, hand_off_side::source, source_released{e.attempt, e.hold});
+  }
+
+  // -- words of its own holders
 
   void operator()(const mark_live& e) {
     const auto it = find_holding(s, e.reservation);

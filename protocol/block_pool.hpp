@@ -8,11 +8,15 @@
 //
 // Both sides of a hand-off have a pool: the decode group's grants reservations, the prefill group's
 // grants source holds, a mixed group's grants both.
+//
+// Whoever speaks to a reservation or source hold from another node speaks to its pool, which passes
+// the word on, or answers for a holder that is gone: its number was given and nothing is held under
+// it, so that its memory is back. That needs no record of those that were.
 #pragma once
 
 #include "protocol/clock.hpp"
 #include "protocol/cost_rates.hpp"
-#include "protocol/messages_reserve.hpp"
+#include "protocol/messages_asked_again.hpp"
 #include "protocol/step.hpp"
 
 #include <deque>
@@ -154,10 +158,17 @@ struct state {
   accounts ledger;
 };
 
-using event = std::variant<form_pool, reserve_request, start_prefill, withdraw_attempt, mark_live,
-                           quarantine_blocks, reclaim_blocks, wait_expired>;
-using effect = std::variant<open_reservation, reserve_refused, open_hold, prefill_refused,
-                            blocks_reclaimed, arm_timer>;
+using event = std::variant<form_pool, reserve_request, start_prefill, withdraw_attempt,
+                           manifest_offered, commit, revoke_reservation, query_reservation,
+                           cancel_source, query_source, mark_live, quarantine_blocks,
+                           reclaim_blocks, wait_expired>;
+/// manifest_offered, commit, revoke_reservation and query_reservation go to the reservation that
+/// they name; cancel_source and query_source to the hold.
+using effect
+  = std::variant<open_reservation, reserve_refused, open_hold, prefill_refused, manifest_offered,
+                 commit, revoke_reservation, query_reservation, cancel_source, query_source,
+                 transfer_refused, reservation_reclaimed, source_released, blocks_reclaimed,
+                 arm_timer>;
 using step_result = stepped<state, effect>;
 
 /// The only way to change a pool. A reclaim of an unknown or already reclaimed holder answers again

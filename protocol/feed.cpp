@@ -59,7 +59,7 @@ step_result begin(const open_feed& e) {
   body data;
   data.opened = e;
   data.stall = e.fault.stall_ms > 0 ? stall_phase::not_yet : stall_phase::over;
-  return {offering{std::move(data)}, {}};
+  return {offering{std::move(data)}, {feed_opened{e.lane}}};
 }
 
 step_result ready(body data, const source_ready& e) {
@@ -92,8 +92,19 @@ step_result stop(const body& data) {
   return {stopped{}, {feed_stopped{data.opened.lane, why}, end_actor{}}};
 }
 
-step_result reject(state s, const offer_rejected& e) {
+template <class State>
+step_result reject(State s, const offer_rejected& e) {
+  s.data.rejected = e.why;
   return {std::move(s), {feed_rejected{e.lane, e.why}}};
+}
+
+/// The feed's word again, for a hold that may have missed it.
+template <class State>
+step_result answer(State s) {
+  const lane_id lane = s.data.opened.lane;
+  if (s.data.rejected)
+    return {s, {feed_rejected{lane, s.data.rejected}}};
+  return {std::move(s), {feed_opened{lane}}};
 }
 
 step_result stall_over(body data) {
@@ -112,12 +123,18 @@ step_result step(state before, const event& event, instant) {
   return std::visit(
     overloaded{
       [&](nascent&, const open_feed& e) { return begin(e); },
+      [&](offering& s, const open_feed&) { return answer(std::move(s)); },
+      [&](offering& s, const ask_feed&) { return answer(std::move(s)); },
       [&](offering& s, const source_ready& e) { return ready(std::move(s.data), e); },
       [&](offering& s, const stall_ended&) { return stall_over(std::move(s.data)); },
       [&](offering& s, const withdraw_feed&) { return withdraw(std::move(s.data), false); },
       [&](offering& s, const offer_rejected& e) { return reject(std::move(s), e); },
       // The destination may stop (lease, cancel) before everything was offered.
       [&](offering& s, const reader_stopped&) { return stop(s.data); },
+      // A receipt needs every piece, but it is the reader's last word whenever it comes.
+      [&](offering& s, const receipt_arrived&) { return receive(s.data); },
+      [&](offered& s, const open_feed&) { return answer(std::move(s)); },
+      [&](offered& s, const ask_feed&) { return answer(std::move(s)); },
       [&](offered&, const source_ready&) { return same(); },
       [&](offered&, const stall_ended&) { return same(); },
       [&](offered& s, const withdraw_feed&) { return withdraw(std::move(s.data), true); },
@@ -128,6 +145,8 @@ step_result step(state before, const event& event, instant) {
         const lane_id lane = s.data.opened.lane;
         return ask_again(std::move(s), lane);
       },
+      [&](withdrawn&, const open_feed&) { return same(); }, // overtaken by the withdrawal
+      [&](withdrawn&, const ask_feed&) { return same(); },
       [&](withdrawn&, const source_ready&) { return same(); },
       [&](withdrawn&, const stall_ended&) { return same(); },
       [&](withdrawn&, const withdraw_feed&) { return same(); },
@@ -139,16 +158,9 @@ step_result step(state before, const event& event, instant) {
         return ask_again(std::move(s), lane);
       },
       [&](nascent&, const auto&) { return impossible(); },
-      // A receipt needs every piece, so it cannot precede the last offer.
-      [&](offering&, const receipt_arrived&) { return impossible(); },
       [&](offering&, const query_due&) { return impossible(); },
-      [&](received&, const open_feed&) { return impossible(); },
-      [&](stopped&, const open_feed&) { return impossible(); },
       [&](received&, const auto&) { return same(); },
       [&](stopped&, const auto&) { return same(); },
-      [&](offering&, const open_feed&) { return impossible(); },
-      [&](offered&, const open_feed&) { return impossible(); },
-      [&](withdrawn&, const open_feed&) { return impossible(); },
     },
     before, event);
 }

@@ -7,7 +7,8 @@
 //              withdrawn ──reader_stopped | receipt_arrived──▶ stopped
 //
 // Only the reader's own word (receipt or stop) releases the source's memory (I14): a completed
-// send, a closed channel or silence does not. A lost word is asked for again.
+// send, a closed channel or silence does not. A lost word is asked for again, of the reader by
+// query_lane, and by the hold of this feed: a repeated open_feed and ask_feed are answered.
 #pragma once
 
 #include "protocol/clock.hpp"
@@ -41,6 +42,7 @@ struct body {
   bool resume_ready = false;
   bool resume_offered = false;
   stall_phase stall = stall_phase::over;
+  failure rejected; ///< what the hold was told, should it ask again
 };
 
 struct nascent {};
@@ -57,10 +59,11 @@ struct received {};
 struct stopped {};
 
 using state = std::variant<nascent, offering, offered, withdrawn, received, stopped>;
-using event = std::variant<open_feed, source_ready, receipt_arrived, reader_stopped, offer_rejected,
-                           withdraw_feed, query_due, stall_ended>;
-using effect = std::variant<offer_piece, offer_resume, withdraw_offers, query_lane, feed_received,
-                            feed_stopped, feed_rejected, arm_timer, arm_stall, end_actor>;
+using event = std::variant<open_feed, ask_feed, source_ready, receipt_arrived, reader_stopped,
+                           offer_rejected, withdraw_feed, query_due, stall_ended>;
+using effect = std::variant<offer_piece, offer_resume, withdraw_offers, query_lane, feed_opened,
+                            feed_received, feed_stopped, feed_rejected, arm_timer, arm_stall,
+                            end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

@@ -9,7 +9,7 @@ namespace {
 
 const commit* committed_by(const trace_step& step) {
   const auto* e = std::get_if<commit>(&step.fact);
-  return e != nullptr && step.at("reservation") && step.did("committed") ? e : nullptr;
+  return e != nullptr && step.at("reservation") && step.did("activate_sequence") ? e : nullptr;
 }
 
 std::string text(const attempt_id& id) {

@@ -18,11 +18,14 @@ struct ending_state {
 
 const std::vector<ending_state>& ending_states() {
   static const std::vector<std::string> reservation_ends
-    = {"quarantine_blocks", "reclaim_blocks", "stop_lane",      "forget_attempt",
-       "commit_refused",    "end_actor",      "reservation_reclaimed", "reservation_quarantined"};
+    = {"quarantine_blocks", "reclaim_blocks", "stop_lane", "forget_attempt", "commit_refused",
+       "end_actor", "reservation_reclaimed", "reservation_quarantined",
+       // said again, or asked again
+       "reservation_revoked", "decode_finished", "transfer_refused", "arm_evidence"};
   static const std::vector<std::string> request_ends = {"commit_claimed", "end_actor"};
   static const std::vector<std::string> attempt_ends
-    = {"revoke_reservation", "cancel_source", "attempt_drained", "end_actor"};
+    = {"revoke_reservation", "cancel_source",    "withdraw_attempt", "query_reservation",
+       "query_source",       "attempt_drained",  "arm_answer",       "end_actor"};
   static const std::vector<ending_state> all = {
     {"reservation", "retiring", reservation_ends},
     {"reservation", "draining", reservation_ends},
@@ -36,7 +39,8 @@ const std::vector<ending_state>& ending_states() {
     {"feed", "received", {}},
     {"feed", "stopped", {}},
     {"source_hold", "draining",
-     {"lane_stopped", "end_sequence", "quarantine_blocks", "reclaim_blocks"}},
+     {"lane_stopped", "end_sequence", "quarantine_blocks", "reclaim_blocks",
+      "withdraw_feed", "source_failed", "arm_evidence"}},
     {"source_hold", "releasing", {"source_released", "end_actor"}},
     {"source_hold", "released", {}},
     {"attempt", "done", attempt_ends},

@@ -193,7 +193,7 @@ void conserved(const trace_world& world, const trace_step& step, verdicts& out) 
                {c->granted_at, *c->reclaimed_at, step.index}, {}});
   }
   const auto* told = std::get_if<reservation_reclaimed>(&step.fact);
-  if (told == nullptr || !step.at("attempt"))
+  if (told == nullptr || !step.at("attempt") || !told_by_holder(step))
     return;
   const auto before = world.told_reclaimed.find(told->reservation);
   if (before != world.told_reclaimed.end())

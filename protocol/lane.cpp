@@ -28,7 +28,8 @@ bool cover(body& data, const piece_landed& e) {
 }
 
 step_result begin(const open_lane& e) {
-  body data{e, {}, 0};
+  body data;
+  data.opened = e;
   BATON_ASSERT(pieces(data) > 0);
   data.covered = coverage(static_cast<std::uint32_t>(pieces(data)));
   return {planned{std::move(data)}, {admit_lane{e.lane}}};
@@ -58,13 +59,42 @@ step_result ignore(State s, const piece_landed& e) {
   return {std::move(s), {}};
 }
 
-step_result turn_away(state s, const lane_id& lane, const failure& why) {
+template <class State>
+step_result fail(State s, const failure& why) {
+  const lane_id lane = s.data.opened.lane;
+  s.data.failed = why;
+  return {std::move(s), {lane_failed{lane, why}}};
+}
+
+step_result turn_away(posted s, const failure& why) {
   // Only wrong bytes are this end's to report: any other refusal is the source's mistake, and the
   // device has told the source.
   if (why.why == reason::corrupt || why.why == reason::peer_lost)
-    return {std::move(s), {lane_failed{lane, why}}};
+    return fail(std::move(s), why);
   return {std::move(s), {}};
 }
+
+/// The lane's word again, for a reservation that may have missed it.
+template <class State>
+step_result answer(State s) {
+  const body& data = s.data;
+  const lane_id lane = data.opened.lane;
+  if constexpr (std::is_same_v<State, landed>)
+    return {s, {lane_landed{lane, data.resume_digest}}};
+  if (data.failed)
+    return {s, {lane_failed{lane, data.failed}}};
+  if constexpr (std::is_same_v<State, posted>)
+    return {s, {lane_opened{lane}}};
+  return {std::move(s), {}}; // not admitted yet: that will be said
+}
+
+/// Both ask: the reservation says open_lane until it has heard of the lane, ask_lane from then on.
+template <class Message>
+constexpr bool asks = std::is_same_v<Message, open_lane> || std::is_same_v<Message, ask_lane>;
+
+template <class State>
+constexpr bool answers = std::is_same_v<State, planned> || std::is_same_v<State, posted>
+                         || std::is_same_v<State, landed>;
 
 } // namespace
 
@@ -82,11 +112,9 @@ step_result step(state before, const event& event, instant) {
       },
       [&](planned& s, const stop_lane&) { return stop(std::move(s.data)); },
       // The table may refuse a whole grant: the lane can never carry anything.
-      [&](planned& s, const offer_refused& e) -> step_result {
-        return {std::move(s), {lane_failed{e.lane, e.why}}};
-      },
+      [&](planned& s, const offer_refused& e) { return fail(std::move(s), e.why); },
       [&](posted& s, const piece_landed& e) { return land(std::move(s), e); },
-      [&](posted& s, const offer_refused& e) { return turn_away(std::move(s), e.lane, e.why); },
+      [&](posted& s, const offer_refused& e) { return turn_away(std::move(s), e.why); },
       [&](posted& s, const stop_lane&) { return stop(std::move(s.data)); },
       [&](landed& s, const piece_landed& e) { return ignore(std::move(s), e); },
       [&](landed&, const offer_refused&) { return same(); },
@@ -100,7 +128,15 @@ step_result step(state before, const event& event, instant) {
       [&](retired&, const offer_refused&) { return same(); },
       [&](retired&, const stop_lane&) { return same(); },
       [&](retired&, const receives_quiesced&) { return same(); },
-      [&](auto&, const auto&) { return impossible(); },
+      [&](auto& s, const auto& e) -> step_result {
+        using here = std::decay_t<decltype(s)>;
+        if constexpr (asks<std::decay_t<decltype(e)>> && answers<here>)
+          return answer(std::move(s));
+        else if constexpr (asks<std::decay_t<decltype(e)>> && !std::is_same_v<here, nascent>)
+          return same(); // stopping: its next word is lane_stopped
+        else
+          return impossible();
+      },
     },
     before, event);
 }

@@ -7,7 +7,7 @@
 //           abort_requested ──receives_quiesced──▶ retired ◀── abort_requested
 //
 // A piece that lands after stop_lane changes nothing (I2): its blocks are not reused before
-// receives_quiesced.
+// receives_quiesced. A repeated open_lane, and ask_lane, are answered from the state.
 #pragma once
 
 #include "protocol/clock.hpp"
@@ -24,6 +24,7 @@ struct body {
   open_lane opened;
   coverage covered; ///< the last piece is the resume state, if there is one
   std::uint64_t resume_digest = 0;
+  failure failed; ///< what the reservation was told, should it ask again
 };
 
 struct nascent {};
@@ -42,8 +43,8 @@ struct abort_requested {
 struct retired {};
 
 using state = std::variant<nascent, planned, posted, landed, abort_requested, retired>;
-using event = std::variant<open_lane, lane_admitted, piece_landed, offer_refused, stop_lane,
-                           receives_quiesced>;
+using event = std::variant<open_lane, ask_lane, lane_admitted, piece_landed, offer_refused,
+                           stop_lane, receives_quiesced>;
 using effect = std::variant<admit_lane, revoke_lane, send_receipt, lane_opened, lane_landed,
                             lane_failed, lane_stopped, end_actor>;
 using step_result = stepped<state, effect>;

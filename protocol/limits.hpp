@@ -102,8 +102,13 @@ inline constexpr std::int64_t peer_timeout_ms_default = 5'000;
 inline constexpr std::int64_t peer_timeout_ms_max = 60'000;
 /// A scripted request that does not say how long it may wait for room in a pool.
 inline constexpr std::int64_t queue_ms_default = 10'000;
-/// draining: evidence of a lane; at the bound it is asked again, the blocks stay quarantined.
+/// Evidence of a lane or feed, a manifest's answer: at the bound it is asked for again, and blocks
+/// stay where they are.
 inline constexpr std::int64_t evidence_wait_ms_max = 500;
+/// An attempt's question: at the bound it is asked again. Longer than a busy host's pauses.
+inline constexpr std::int64_t answer_wait_ms_max = 1'000;
+/// A request whose attempt is done: at the bound missing frames are lost, and it is interrupted.
+inline constexpr std::int64_t frames_wait_ms_max = 1'000;
 /// forming, rebuilding: all ranks of a group must have joined.
 inline constexpr std::int64_t group_form_wait_ms_max = 30'000;
 /// A shutdown waits this long for evidence before it names what is left.

@@ -1,4 +1,4 @@
-#include "protocol/messages_request.hpp"
+#include "protocol/messages_asked_again.hpp"
 
 namespace baton::protocol {
 
@@ -16,6 +16,10 @@ const char* to_string(attempt_phase p) {
   static const char* const names[] = {"placing",  "reserving", "prefilling", "handing_off",
                                       "decoding", "done",      "abandoned",  "drained"};
   return names[static_cast<int>(p)];
+}
+
+const char* to_string(hand_off_side side) {
+  return side == hand_off_side::destination ? "destination" : "source";
 }
 
 } // namespace baton::protocol

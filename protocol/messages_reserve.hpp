@@ -117,33 +117,39 @@ struct prefill_refused {
 
 struct prefill_accepted {
   attempt_id attempt;
+  reservation_id hold;
 
   static constexpr const char* type = "prefill_accepted";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt));
+    return std::make_tuple(field("attempt", s.attempt), field("hold", s.hold));
   }
 };
 
 /// Every rank has computed its share of the whole prompt (source_ready for the last chunk).
 struct prefill_finished {
   attempt_id attempt;
+  reservation_id hold;
 
   static constexpr const char* type = "prefill_finished";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt));
+    return std::make_tuple(field("attempt", s.attempt), field("hold", s.hold));
   }
 };
 
-/// Source hold -> reservation: what the source is about to send.
+/// Source hold -> destination pool -> reservation: what the source is about to send. The two ids
+/// are beside the manifest, for that one may be wrong.
 struct manifest_offered {
   manifest offered;
+  reservation_id reservation;
+  reservation_id hold; ///< a reservation takes the offers of one hold
 
   static constexpr const char* type = "manifest_offered";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("offered", s.offered));
+    return std::make_tuple(field("offered", s.offered), field("reservation", s.reservation),
+                           field("hold", s.hold));
   }
 };
 
@@ -151,11 +157,13 @@ struct manifest_offered {
 struct transfer_opened {
   reservation_id reservation;
   std::vector<lane_plan> lanes;
+  reservation_id hold;
 
   static constexpr const char* type = "transfer_opened";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("reservation", s.reservation), field("lanes", s.lanes));
+    return std::make_tuple(field("reservation", s.reservation), field("lanes", s.lanes),
+                           field("hold", s.hold));
   }
 };
 
@@ -209,24 +217,28 @@ struct commit_refused {
 /// Attempt -> reservation: this reservation will not be used (any more).
 struct revoke_reservation {
   attempt_id attempt;
+  reservation_id reservation;
   failure why;
 
   static constexpr const char* type = "revoke_reservation";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt), field("why", s.why));
+    return std::make_tuple(field("attempt", s.attempt), field("reservation", s.reservation),
+                           field("why", s.why));
   }
 };
 
 /// Reservation -> attempt: it ended early (lease, manifest, integrity). Memory is still charged.
 struct reservation_revoked {
   attempt_id attempt;
+  reservation_id reservation;
   failure why;
 
   static constexpr const char* type = "reservation_revoked";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt), field("why", s.why));
+    return std::make_tuple(field("attempt", s.attempt), field("reservation", s.reservation),
+                           field("why", s.why));
   }
 };
 
@@ -245,7 +257,7 @@ struct decode_finished {
   }
 };
 
-/// Reservation -> attempt: the credit is back, on evidence. Said once.
+/// Reservation -> attempt: the credit is back, on evidence. Of one that is gone its pool says so.
 struct reservation_reclaimed {
   attempt_id attempt;
   reservation_id reservation;
@@ -260,58 +272,54 @@ struct reservation_reclaimed {
 /// Reservation -> attempt: proof is missing; the blocks stay charged as quarantined.
 struct reservation_quarantined {
   attempt_id attempt;
+  reservation_id reservation;
   failure why;
 
   static constexpr const char* type = "reservation_quarantined";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt), field("why", s.why));
+    return std::make_tuple(field("attempt", s.attempt), field("reservation", s.reservation),
+                           field("why", s.why));
   }
 };
 
 /// Attempt -> source hold: stop computing and offering.
 struct cancel_source {
   attempt_id attempt;
+  reservation_id hold;
   failure why;
 
   static constexpr const char* type = "cancel_source";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt), field("why", s.why));
-  }
-};
-
-/// An attempt that was told to end no longer waits. Answered by the refusal of what it waited for.
-struct withdraw_attempt {
-  attempt_id attempt;
-
-  static constexpr const char* type = "withdraw_attempt";
-  template <class S>
-  static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt));
+    return std::make_tuple(field("attempt", s.attempt), field("hold", s.hold),
+                           field("why", s.why));
   }
 };
 
 /// Source hold -> attempt: the prompt cannot be computed or sent.
 struct source_failed {
   attempt_id attempt;
+  reservation_id hold;
   failure why;
 
   static constexpr const char* type = "source_failed";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt), field("why", s.why));
+    return std::make_tuple(field("attempt", s.attempt), field("hold", s.hold),
+                           field("why", s.why));
   }
 };
 
-/// Source hold -> attempt: the source's blocks are back, on evidence. Said once.
+/// Source hold -> attempt: the source's blocks are back, on evidence.
 struct source_released {
   attempt_id attempt;
+  reservation_id hold;
 
   static constexpr const char* type = "source_released";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("attempt", s.attempt));
+    return std::make_tuple(field("attempt", s.attempt), field("hold", s.hold));
   }
 };
 

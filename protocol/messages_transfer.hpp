@@ -2,7 +2,7 @@
 // hold and the source end (feed), and from the transfer device to both ends.
 #pragma once
 
-#include "protocol/messages_reserve.hpp"
+#include "protocol/messages_asked_again.hpp"
 
 namespace baton::protocol {
 
@@ -67,11 +67,12 @@ struct lane_failed {
 /// Reservation -> lane: receive no more, and say when that is so.
 struct stop_lane {
   lane_id lane;
+  block_ref fence; ///< the lane's first block: names its grant also where the lane is unknown
 
   static constexpr const char* type = "stop_lane";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("lane", s.lane));
+    return std::make_tuple(field("lane", s.lane), field("fence", s.fence));
   }
 };
 
@@ -229,11 +230,12 @@ struct open_feed {
 /// Hold -> feed: offer no more, and find out when the reader has stopped.
 struct withdraw_feed {
   lane_id lane;
+  block_ref fence; ///< the lane's first source block
 
   static constexpr const char* type = "withdraw_feed";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("lane", s.lane));
+    return std::make_tuple(field("lane", s.lane), field("fence", s.fence));
   }
 };
 

@@ -1,6 +1,7 @@
 #include "protocol/request.hpp"
 
 #include "protocol/assert.hpp"
+#include "protocol/limits.hpp"
 
 namespace baton::protocol::request {
 
@@ -134,6 +135,20 @@ step_result out_of_time(body data) {
   return end(std::move(data), outcome_kind::failed, why, true);
 }
 
+/// The attempt is done: its last frames are here, on their way, or lost.
+template <class State>
+step_result watch_frames(State s, const phase_entered& e) {
+  if (e.phase != attempt_phase::done || e.attempt != current(s.data))
+    return {std::move(s), {}};
+  return {std::move(s), {arm_frames{limits::frames_wait_ms_max}}};
+}
+
+step_result miss_frames(body data) {
+  const failure why{reason::peer_lost, "the last frames were lost: the attempt is done, frame "
+                                         + std::to_string(data.next_frame) + " did not come"};
+  return end(std::move(data), outcome_kind::failed, why, false);
+}
+
 step_result drained_one(ended s) {
   BATON_ASSERT(s.data.draining > 0);
   --s.data.draining;
@@ -175,7 +190,8 @@ step_result step(state before, const event& event, instant now) {
       [&](open& s, const claim_commit& e) { return claim(std::move(s), e); },
       [&](open& s, const commit_abandoned& e) { return abandon_commit(std::move(s), e); },
       [&](open& s, const token_emitted& e) { return forward(std::move(s.data), e, false); },
-      [&](open&, const phase_entered&) { return same(); },
+      [&](open& s, const phase_entered& e) { return watch_frames(std::move(s), e); },
+      [&](open& s, const frames_overdue&) { return miss_frames(std::move(s.data)); },
       [&](open& s, const attempt_failed& e) {
         return attempt_lost(std::move(s.data), e, false, now);
       },
@@ -189,7 +205,8 @@ step_result step(state before, const event& event, instant now) {
       },
       [&](streaming&, const commit_abandoned&) { return same(); },
       [&](streaming& s, const token_emitted& e) { return forward(std::move(s.data), e, true); },
-      [&](streaming&, const phase_entered&) { return same(); },
+      [&](streaming& s, const phase_entered& e) { return watch_frames(std::move(s), e); },
+      [&](streaming& s, const frames_overdue&) { return miss_frames(std::move(s.data)); },
       [&](streaming& s, const attempt_failed& e) {
         return attempt_lost(std::move(s.data), e, true, now);
       },
@@ -206,6 +223,7 @@ step_result step(state before, const event& event, instant now) {
       [&](ended&, const commit_abandoned&) { return same(); },
       [&](ended&, const token_emitted&) { return same(); },
       [&](ended&, const phase_entered&) { return same(); },
+      [&](ended&, const frames_overdue&) { return same(); },
       [&](ended&, const attempt_failed&) { return same(); },
       [&](ended&, const cancel_request&) { return same(); },
       [&](ended&, const deadline_reached&) { return same(); },

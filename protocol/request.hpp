@@ -8,10 +8,13 @@
 //
 // Every ending then waits for its attempts to drain before the actor ends. The compare-and-swap of
 // boundary 3 is claim_commit: one committed attempt at a time (I6). Only its frames pass, in order
-// and without repeat (I8). Nothing restarts silently once a frame is visible.
+// and without repeat (I8). Nothing restarts silently once a frame is visible. Frames come from
+// another node: a gap ends the request, and so does an end that does not come although the attempt
+// is done (frames_overdue).
 #pragma once
 
 #include "protocol/clock.hpp"
+#include "protocol/messages_asked_again.hpp"
 #include "protocol/messages_compute.hpp"
 #include "protocol/step.hpp"
 
@@ -45,9 +48,9 @@ struct gone {};
 using state = std::variant<nascent, open, streaming, ended, gone>;
 using event = std::variant<open_request, claim_commit, commit_abandoned, token_emitted,
                            phase_entered, attempt_failed, attempt_drained, cancel_request,
-                           deadline_reached>;
+                           deadline_reached, frames_overdue>;
 using effect = std::variant<start_attempt, cancel_attempt, commit_claimed, frame_forwarded,
-                            request_ended, arm_timer, end_actor>;
+                            request_ended, arm_timer, arm_frames, end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

@@ -11,6 +11,9 @@
 // I5: commit needs the manifest, coverage of every lane, an unexpired lease on this node's clock
 // and the attempt's claim. I3: the pool hears reclaim_blocks only after every lane's stop evidence
 // and the readers' quiescence.
+//
+// Every word of another node may be lost, repeated or late, so none of them aborts. Lanes that have
+// not spoken are asked again (evidence_due). A question is answered by the last word said before.
 #pragma once
 
 #include "protocol/block_pool.hpp"
@@ -91,9 +94,12 @@ struct lane_entry {
 struct body {
   begin_reservation begun;
   instant lease_end;
+  reservation_id hold; ///< whose offer was taken, once there are lanes
   std::map<lane_id, lane_entry> lanes;
   std::optional<std::uint64_t> resume_digest; ///< none: no lane has told yet
   readers reading = readers::none;
+  std::optional<decode_finished> finished; ///< what the attempt was told …
+  failure ended;                           ///< … or why it ended before
 };
 
 struct nascent {};
@@ -129,14 +135,16 @@ using state = std::variant<nascent, reserved, receiving, complete, live, retirin
                            quarantined, reclaiming, reclaimed>;
 using event
   = std::variant<begin_reservation, manifest_offered, lane_opened, lane_landed, lane_failed,
-                 lane_stopped, lane_lost, commit, revoke_reservation, lease_expired,
-                 sequence_finished, sequence_quiesced, hold_ended, blocks_reclaimed>;
+                 lane_stopped, lane_lost, commit, revoke_reservation, query_reservation,
+                 lease_expired, evidence_due, sequence_finished, sequence_quiesced, hold_ended,
+                 blocks_reclaimed>;
 using effect
-  = std::variant<reserve_granted, open_lane, stop_lane, transfer_opened, transfer_completed,
-                 committed, commit_refused, reservation_revoked, mark_live, activate_sequence,
-                 cancel_sequence, decode_finished, quarantine_blocks, reclaim_blocks,
-                 forget_attempt, reservation_reclaimed, reservation_quarantined, arm_lease,
-                 arm_hold, end_actor>;
+  = std::variant<reserve_granted, open_lane, ask_lane, stop_lane, transfer_opened,
+                 transfer_refused, transfer_completed, committed, commit_refused,
+                 reservation_revoked, mark_live, activate_sequence, cancel_sequence,
+                 decode_finished, quarantine_blocks, reclaim_blocks, forget_attempt,
+                 reservation_reclaimed, reservation_quarantined, arm_lease, arm_hold,
+                 arm_evidence, end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

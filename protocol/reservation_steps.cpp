@@ -1,6 +1,7 @@
 #include "protocol/reservation_steps.hpp"
 
 #include "protocol/assert.hpp"
+#include "protocol/limits.hpp"
 #include "protocol/transfer_manifest.hpp"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ step_result open_in_place(body data, effects_list effects) {
   const lane_plan plan{{0}, {0}, {0, data.begun.model.kv_heads}};
   const reservation_id id = grant_of(data).reservation;
   data.lanes.emplace(lane_id{id, {0}, {0}}, lane_entry{plan, lane_status::open, false});
-  effects.push_back(transfer_opened{id, {plan}});
+  effects.push_back(transfer_opened{id, {plan}, data.hold});
   return {receiving{std::move(data)}, std::move(effects)};
 }
 
@@ -50,11 +51,55 @@ bool any_lost(const body& data) {
                      [](const auto& l) { return l.second.status == lane_status::lost; });
 }
 
+bool is_open(const lane_entry& lane) {
+  return lane.status == lane_status::open || lane.status == lane_status::landed;
+}
+
+/// Its last word is still to come; a lost node says none.
+bool is_awaited(const lane_entry& lane) {
+  return lane.status != lane_status::stopped && lane.status != lane_status::lost;
+}
+
 /// Asks for the stop evidence of every lane that has not given it.
 void stop_lanes(const body& data, effects_list& effects) {
   for (const auto& [id, lane] : data.lanes)
-    if (lane.status != lane_status::stopped && lane.status != lane_status::lost)
-      effects.push_back(stop_lane{id});
+    if (is_awaited(lane))
+      effects.push_back(stop_lane{id, grant_of(data).blocks.front()});
+}
+
+lane_entry* find_lane(body& data, const lane_id& id) {
+  const auto it = data.lanes.find(id);
+  return it == data.lanes.end() ? nullptr : &it->second;
+}
+
+/// Takes a landing in: a set, not a count. Failure when the lanes brought different states.
+failure land(body& data, const lane_landed& e) {
+  lane_entry* lane = find_lane(data, e.lane);
+  if (lane == nullptr || lane->landed || !is_awaited(*lane))
+    return {};
+  lane->landed = true;
+  lane->status = lane_status::landed;
+  if (data.resume_digest && *data.resume_digest != e.resume_digest)
+    return {reason::corrupt, "ranks handed over different final hidden states"};
+  data.resume_digest = e.resume_digest;
+  return {};
+}
+
+step_result complete_if_landed(receiving s, effects_list effects) {
+  if (!every(s.data, lane_status::landed))
+    return {std::move(s), std::move(effects)};
+  effects.push_back(transfer_completed{attempt_of(s.data), grant_of(s.data).reservation});
+  stop_lanes(s.data, effects); // nothing more is expected: gather the evidence now
+  return {complete{std::move(s.data)}, std::move(effects)};
+}
+
+step_result receive_if_open(reserved s) {
+  const auto& lanes = s.data.lanes;
+  const auto open = [](const auto& l) { return is_open(l.second); };
+  if (lanes.empty() || !std::all_of(lanes.begin(), lanes.end(), open))
+    return {std::move(s), {}};
+  effects_list effects{opened_transfer(s.data)};
+  return complete_if_landed({std::move(s.data)}, std::move(effects));
 }
 
 } // namespace
@@ -74,6 +119,10 @@ step_result begin(const begin_reservation& e, instant now) {
 
 step_result check_offer(reserved s, const manifest_offered& e, instant now) {
   body& data = s.data;
+  if (!data.lanes.empty() && e.hold != data.hold) {
+    auto refusal = refused_transfer(data, e.hold);
+    return {std::move(s), {std::move(refusal)}};
+  }
   if (!data.lanes.empty())
     return {std::move(s), {}}; // a repeated offer adds nothing
   if (now >= data.lease_end)
@@ -83,6 +132,7 @@ step_result check_offer(reserved s, const manifest_offered& e, instant now) {
   const manifest expected = destination_manifest(data.begun.model, asked, grant_of(data));
   if (failure why = check_manifest(expected, e.offered))
     return revoke(std::move(data), why, true);
+  data.hold = e.hold;
   if (grant_of(data).in_place)
     return open_in_place(std::move(data), {});
   const auto plans = plan_lanes(data.begun.model.kv_heads, asked.source.tp_degree,
@@ -95,38 +145,47 @@ step_result check_offer(reserved s, const manifest_offered& e, instant now) {
     data.lanes.emplace(lane.lane, lane_entry{plan, lane_status::opening, false});
     effects.push_back(std::move(lane));
   }
+  effects.push_back(arm_evidence{limits::evidence_wait_ms_max});
   return {std::move(s), std::move(effects)};
 }
 
 step_result lane_is_open(reserved s, const lane_opened& e) {
-  const auto it = s.data.lanes.find(e.lane);
-  BATON_ASSERT(it != s.data.lanes.end());
-  if (it->second.status == lane_status::opening)
-    it->second.status = lane_status::open;
-  if (!every(s.data, lane_status::open))
+  lane_entry* lane = find_lane(s.data, e.lane);
+  if (lane == nullptr || lane->status != lane_status::opening)
     return {std::move(s), {}};
-  transfer_opened answer{grant_of(s.data).reservation, {}};
-  for (const auto& [id, lane] : s.data.lanes)
-    answer.lanes.push_back(lane.plan);
-  return {receiving{std::move(s.data)}, {std::move(answer)}};
+  lane->status = lane_status::open;
+  return receive_if_open(std::move(s));
+}
+
+step_result lane_has_landed(reserved s, const lane_landed& e) {
+  if (failure why = land(s.data, e))
+    return revoke(std::move(s.data), why, true);
+  return receive_if_open(std::move(s));
 }
 
 step_result lane_has_landed(receiving s, const lane_landed& e) {
-  const auto it = s.data.lanes.find(e.lane);
-  BATON_ASSERT(it != s.data.lanes.end());
-  if (it->second.landed)
-    return {std::move(s), {}};
-  it->second.landed = true;
-  it->second.status = lane_status::landed;
-  if (s.data.resume_digest && *s.data.resume_digest != e.resume_digest)
-    return revoke(std::move(s.data),
-                  {reason::corrupt, "ranks handed over different final hidden states"}, true);
-  s.data.resume_digest = e.resume_digest;
-  if (!every(s.data, lane_status::landed))
-    return {std::move(s), {}};
-  effects_list effects{transfer_completed{attempt_of(s.data), grant_of(s.data).reservation}};
-  stop_lanes(s.data, effects); // nothing more is expected: gather the evidence now
-  return {complete{std::move(s.data)}, std::move(effects)};
+  if (failure why = land(s.data, e))
+    return revoke(std::move(s.data), why, true);
+  return complete_if_landed(std::move(s), {});
+}
+
+transfer_opened opened_transfer(const body& data) {
+  transfer_opened answer{grant_of(data).reservation, {}, data.hold};
+  for (const auto& [id, lane] : data.lanes)
+    answer.lanes.push_back(lane.plan);
+  return answer;
+}
+
+transfer_refused refused_transfer(const body& data, const reservation_id& hold) {
+  if (data.ended)
+    return {grant_of(data).reservation, hold, data.ended};
+  return {grant_of(data).reservation, hold,
+          {reason::stale_attempt, "the reservation receives from another source hold, or no more"}};
+}
+
+bool is_commit_of(const body& data, const commit& e) {
+  return e.attempt == attempt_of(data) && e.reservation == grant_of(data).reservation
+         && e.generation_sum == generation_sum(grant_of(data).blocks);
 }
 
 failure commit_objection(const body& data, const commit& e, instant now) {
@@ -167,8 +226,9 @@ step_result try_commit(complete s, const commit& e, instant now) {
 
 step_result revoke(body data, const failure& why, bool tell_attempt) {
   effects_list effects;
+  data.ended = why;
   if (tell_attempt)
-    effects.push_back(reservation_revoked{attempt_of(data), why});
+    effects.push_back(reservation_revoked{attempt_of(data), grant_of(data).reservation, why});
   return retire(std::move(data), std::move(effects));
 }
 
@@ -179,17 +239,34 @@ step_result retire(body data, effects_list effects) {
   return reclaim_or_wait(std::move(data), std::move(effects), was_live);
 }
 
-void mark_stopped(body& data, const lane_id& lane) {
-  const auto it = data.lanes.find(lane);
-  BATON_ASSERT(it != data.lanes.end());
-  it->second.status = lane_status::stopped;
+void ask_lanes(const body& data, bool receiving, effects_list& effects) {
+  if (!receiving)
+    stop_lanes(data, effects);
+  for (const auto& [id, lane] : data.lanes) {
+    if (receiving && lane.status == lane_status::opening)
+      effects.push_back(lane_to_open(data, lane.plan));
+    if (receiving && lane.status == lane_status::open)
+      effects.push_back(ask_lane{id});
+  }
+  const auto awaited = [](const auto& l) { return is_awaited(l.second); };
+  if (std::any_of(data.lanes.begin(), data.lanes.end(), awaited))
+    effects.push_back(arm_evidence{limits::evidence_wait_ms_max});
 }
 
-void mark_lost(body& data, const lane_id& lane) {
-  const auto it = data.lanes.find(lane);
-  BATON_ASSERT(it != data.lanes.end());
-  if (it->second.status != lane_status::stopped)
-    it->second.status = lane_status::lost;
+failure without_proof() {
+  return {reason::peer_lost, "a rank was lost with a lane open: no stop evidence"};
+}
+
+void mark_stopped(body& data, const lane_id& id) {
+  if (lane_entry* lane = find_lane(data, id))
+    lane->status = lane_status::stopped;
+}
+
+void mark_lost(body& data, const lane_id& id) {
+  lane_entry* lane = find_lane(data, id);
+  BATON_ASSERT(lane != nullptr); // said by this node
+  if (lane->status != lane_status::stopped)
+    lane->status = lane_status::lost;
 }
 
 step_result reclaim_or_wait(body data, effects_list effects, bool retiring_now) {
@@ -200,8 +277,7 @@ step_result reclaim_or_wait(body data, effects_list effects, bool retiring_now) 
     return {reclaiming{std::move(data)}, std::move(effects)};
   }
   if (any_lost(data)) {
-    effects.push_back(reservation_quarantined{
-      attempt_of(data), {reason::peer_lost, "a rank was lost with a lane open: no stop evidence"}});
+    effects.push_back(reservation_quarantined{attempt_of(data), id, without_proof()});
     return {quarantined{std::move(data)}, std::move(effects)};
   }
   if (retiring_now)

@@ -12,6 +12,11 @@
 // computes only once the reservation has opened the lane, and its quiescence is the lane's stop
 // evidence. A reader that stops, or a computation that fails, ends the hold without being asked:
 // the attempt may be gone.
+//
+// Every word of another node may be lost, repeated or late, so none of them aborts. What has not
+// been answered is asked again (evidence_due): the manifest until the transfer is opened or
+// refused, each feed until it has ended. A manifest that nobody answers for as long as the grant's
+// lease can last ends the hold: nobody was let in to read.
 #pragma once
 
 #include "protocol/block_pool.hpp"
@@ -51,14 +56,20 @@ struct begin_hold {
 
 namespace source_hold {
 
-enum class feed_status : std::uint8_t { open, received, stopped };
+enum class feed_status : std::uint8_t { opening, open, received, stopped };
 enum class kernels : std::uint8_t { idle, running, ending, quiesced };
+
+struct feed_entry {
+  lane_plan plan;
+  feed_status status = feed_status::opening;
+};
 
 struct body {
   begin_hold begun;
-  std::map<lane_id, feed_status> feeds;
+  instant lease_end; ///< of the grant at the latest: it was given before this hold began
+  std::map<lane_id, feed_entry> feeds;
   kernels compute = kernels::idle;
-  bool failed = false; ///< the attempt has been told
+  failure failed; ///< what the attempt was told, should it ask again
 };
 
 struct nascent {};
@@ -81,13 +92,14 @@ struct releasing {
 struct released {};
 
 using state = std::variant<nascent, computing, offered, retained, draining, releasing, released>;
-using event = std::variant<begin_hold, transfer_opened, prefill_computed, sequence_finished,
-                           sequence_quiesced, feed_received, feed_stopped, feed_rejected, stop_lane,
-                           cancel_source, retention_expired, blocks_reclaimed>;
-using effect = std::variant<prefill_accepted, manifest_offered, submit_prefill, open_feed,
+using event = std::variant<begin_hold, transfer_opened, transfer_refused, prefill_computed,
+                           sequence_finished, sequence_quiesced, feed_opened, feed_received,
+                           feed_stopped, feed_rejected, stop_lane, cancel_source, query_source,
+                           evidence_due, retention_expired, blocks_reclaimed>;
+using effect = std::variant<prefill_accepted, manifest_offered, submit_prefill, open_feed, ask_feed,
                             withdraw_feed, cancel_sequence, end_sequence, prefill_finished,
                             lane_landed, lane_stopped, quarantine_blocks, reclaim_blocks,
-                            source_failed, source_released, arm_timer, end_actor>;
+                            source_failed, source_released, arm_timer, arm_evidence, end_actor>;
 using step_result = stepped<state, effect>;
 
 [[nodiscard]] step_result step(state before, const event& event, instant now);

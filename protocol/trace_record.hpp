@@ -10,7 +10,7 @@
 
 namespace baton::protocol {
 
-inline constexpr std::uint32_t trace_version = 1;
+inline constexpr std::uint32_t trace_version = 2;
 
 /// First line of each node's file.
 struct trace_header {

@@ -102,7 +102,7 @@ struct applier {
   void operator()(const open_lane& e) {
     if (!step.at("lane"))
       return;
-    if (lane_facts* l = lane(e.lane)) {
+    if (lane_facts* l = lane(e.lane); l != nullptr && !l->opened_at) {
       l->opened_at = step.index;
       l->section = step.key.section;
       l->source_life = e.source_life;
@@ -131,10 +131,11 @@ struct applier {
   }
   void operator()(const open_feed& e) {
     if (charge* hold = step.at("feed") ? hold_behind(e.lane) : nullptr)
-      hold->feeds[e.lane] = {step.index, step.key.section, {}};
+      hold->feeds.try_emplace(e.lane, feed_facts{step.index, step.key.section, {}});
   }
   void feed_ended(const lane_id& id) {
-    if (charge* hold = step.at("source_hold") ? hold_behind(id) : nullptr)
+    charge* hold = step.at("source_hold") ? hold_behind(id) : nullptr;
+    if (hold != nullptr && !hold->feeds[id].ended_at)
       hold->feeds[id].ended_at = step.index;
   }
   void operator()(const feed_received& e) { feed_ended(e.lane); }
@@ -149,7 +150,7 @@ struct applier {
 
   void operator()(const commit&) {
     charge* c = step.at("reservation") ? w.held_by(step) : nullptr;
-    if (c != nullptr && step.did("committed"))
+    if (c != nullptr && step.did("activate_sequence")) // said again, it is `committed` alone
       c->committed_at = step.index;
   }
   void operator()(const commit_claimed& e) {
@@ -168,7 +169,7 @@ struct applier {
   void operator()(const commit_abandoned& e) { give_up(e.attempt); }
   void operator()(const attempt_failed& e) { give_up(e.attempt); }
   void operator()(const reservation_reclaimed& e) {
-    if (step.at("attempt"))
+    if (step.at("attempt") && told_by_holder(step))
       w.told_reclaimed.emplace(e.reservation, step.index);
   }
   void operator()(const activate_sequence&) {}
@@ -257,6 +258,10 @@ charge* trace_world::held_by(const trace_step& step) {
 const pool_facts* trace_world::pool_of(const reservation_id& id) const {
   const auto it = pools.find(id.owner);
   return it == pools.end() ? nullptr : &it->second;
+}
+
+bool told_by_holder(const trace_step& step) {
+  return step.record.header.sender.find(":reservation/") != std::string::npos;
 }
 
 std::string group_of_node(const std::string& node) { return node.substr(0, node.rfind('.')); }

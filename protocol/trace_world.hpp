@@ -49,7 +49,7 @@ struct charge {
   record_at offered_at;
   std::map<lane_id, lane_facts> lanes;
   record_at completed_at;
-  record_at committed_at;
+  record_at committed_at; ///< and activated: once
   std::optional<reservation_id> in_place_hold; ///< the hold that writes these blocks itself
   // Of a source.
   reservation_id destination;
@@ -140,6 +140,10 @@ struct trace_world {
   charge* held_by(const trace_step& step);
   const pool_facts* pool_of(const reservation_id& id) const;
 };
+
+/// True when a reservation itself said it: a pool answers for one that is gone as often as it is
+/// asked.
+bool told_by_holder(const trace_step& step);
 
 /// "D3" of "D3.0"; the name itself where there is no rank.
 std::string group_of_node(const std::string& node);

@@ -31,6 +31,14 @@ TEST_CASE("a finished attempt waits for both sides") {
     group_lost, decode -> same
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> done: revoke_reservation
+    prefill_accepted, another -> done: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> done: cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> done: query_reservation query_source arm_answer
   )");
 }
 
@@ -60,6 +68,14 @@ TEST_CASE("a finished attempt drains with its last debt") {
     group_lost, decode -> drained: attempt_drained end_actor
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> done: revoke_reservation
+    prefill_accepted, another -> done: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> done: cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> done: query_reservation arm_answer
   )");
 }
 
@@ -72,7 +88,7 @@ TEST_CASE("a grant that crossed the withdrawal is revoked") {
     reserve_refused -> drained: attempt_drained end_actor
     prefill_accepted -> abandoned: cancel_source
     prefill_refused -> same
-    prefill_finished -> same
+    prefill_finished -> abandoned: cancel_source
     transfer_completed -> same
     commit_claimed -> same
     commit_claimed, refused -> same
@@ -81,7 +97,7 @@ TEST_CASE("a grant that crossed the withdrawal is revoked") {
     decode_finished -> same
     decode_finished, failed -> same
     reservation_revoked -> same
-    source_failed -> same
+    source_failed -> abandoned: cancel_source
     reservation_reclaimed -> drained: attempt_drained end_actor
     reservation_quarantined -> drained: attempt_drained end_actor
     source_released -> same
@@ -89,6 +105,14 @@ TEST_CASE("a grant that crossed the withdrawal is revoked") {
     group_lost, decode -> drained: attempt_drained end_actor
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> abandoned: revoke_reservation
+    prefill_accepted, another -> abandoned: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> abandoned: cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> drained: attempt_drained end_actor
+    answer_overdue -> abandoned: withdraw_attempt arm_answer
   )");
 }
 
@@ -97,11 +121,11 @@ TEST_CASE("an acceptance that crossed the cancel is cancelled") {
     start_attempt -> aborts
     attempt_placed -> same
     place_refused -> same
-    reserve_granted -> abandoned: revoke_reservation
+    reserve_granted -> same
     reserve_refused -> same
     prefill_accepted -> abandoned: cancel_source
     prefill_refused -> same
-    prefill_finished -> same
+    prefill_finished -> abandoned: cancel_source
     transfer_completed -> same
     commit_claimed -> same
     commit_claimed, refused -> same
@@ -110,7 +134,7 @@ TEST_CASE("an acceptance that crossed the cancel is cancelled") {
     decode_finished -> same
     decode_finished, failed -> same
     reservation_revoked -> same
-    source_failed -> same
+    source_failed -> abandoned: cancel_source
     reservation_reclaimed -> same
     reservation_quarantined -> same
     source_released -> same
@@ -118,6 +142,14 @@ TEST_CASE("an acceptance that crossed the cancel is cancelled") {
     group_lost, decode -> same
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> abandoned: revoke_reservation
+    prefill_accepted, another -> abandoned: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> abandoned: cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> abandoned: withdraw_attempt revoke_reservation arm_answer
   )");
 }
 
@@ -126,9 +158,9 @@ TEST_CASE("an abandoned attempt waits for both sides") {
     start_attempt -> aborts
     attempt_placed -> same
     place_refused -> same
-    reserve_granted -> abandoned: revoke_reservation
+    reserve_granted -> same
     reserve_refused -> same
-    prefill_accepted -> abandoned: cancel_source
+    prefill_accepted -> same
     prefill_refused -> same
     prefill_finished -> same
     transfer_completed -> same
@@ -147,6 +179,14 @@ TEST_CASE("an abandoned attempt waits for both sides") {
     group_lost, decode -> same
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> abandoned: revoke_reservation
+    prefill_accepted, another -> abandoned: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> abandoned: cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> abandoned: revoke_reservation cancel_source arm_answer
   )");
 }
 
@@ -155,9 +195,9 @@ TEST_CASE("an abandoned attempt drains with its last debt") {
     start_attempt -> aborts
     attempt_placed -> same
     place_refused -> same
-    reserve_granted -> abandoned: revoke_reservation
+    reserve_granted -> same
     reserve_refused -> same
-    prefill_accepted -> abandoned: cancel_source
+    prefill_accepted -> same
     prefill_refused -> same
     prefill_finished -> same
     transfer_completed -> same
@@ -176,6 +216,14 @@ TEST_CASE("an abandoned attempt drains with its last debt") {
     group_lost, decode -> same
     group_lost, prefill -> drained: attempt_drained end_actor
     group_lost, another -> same
+    reserve_granted, another -> abandoned: revoke_reservation
+    prefill_accepted, another -> abandoned: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> abandoned: cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> abandoned: cancel_source arm_answer
   )");
 }
 
@@ -205,17 +253,25 @@ TEST_CASE("a drained attempt is told everything in vain") {
     group_lost, decode -> same
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> same
+    prefill_accepted, another -> same
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> same
   )");
 }
 
 TEST_CASE("a source that reports late does not end an attempt whose transfer is complete") {
-  const state s = after(claimed(), {source_failed{id, some_reason}, committed{id}});
+  const state s = after(claimed(), {source_failed{id, hold, some_reason}, committed{id}});
   CHECK(machine::name_of(s) == std::string("decoding"));
 }
 
 TEST_CASE("an acceptance from a lost group is cancelled, but owes nothing") {
   const state lost = after(prefilling(), {group_lost{{"P7"}, some_reason}});
-  const auto late = machine::step(lost, prefill_accepted{id});
+  const auto late = machine::step(lost, prefill_accepted{id, hold});
   CHECK(types_of(late.effects) == "cancel_source");
   CHECK(machine::name_of(after(late.state, {reclaimed()})) == std::string("drained"));
 }
@@ -224,7 +280,8 @@ TEST_CASE("both sides of a lost group are told: its leader may still listen") {
   const auto result = machine::step(handing_off(), group_lost{{"D3"}, some_reason});
   CHECK(types_of(result.effects)
         == "attempt_failed phase_entered revoke_reservation cancel_source");
-  CHECK(machine::name_of(after(result.state, {source_released{id}})) == std::string("drained"));
+  const state over = after(result.state, {source_released{id, hold}});
+  CHECK(machine::name_of(over) == std::string("drained"));
 }
 
 TEST_CASE("the commit names the attempt, the reservation and the generations of its grant") {

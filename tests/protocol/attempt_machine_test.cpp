@@ -31,35 +31,51 @@ TEST_CASE("an attempt begins by being placed") {
     group_lost, decode -> aborts
     group_lost, prefill -> aborts
     group_lost, another -> aborts
+    reserve_granted, another -> aborts
+    prefill_accepted, another -> aborts
+    transfer_completed, another -> aborts
+    reservation_revoked, another -> aborts
+    source_failed, another -> aborts
+    source_released, another -> aborts
+    reservation_reclaimed, another -> aborts
+    answer_overdue -> aborts
   )");
 }
 
 TEST_CASE("an attempt without a place owes nothing") {
   table(placing(), R"(
     start_attempt -> aborts
-    attempt_placed -> reserving: phase_entered reserve_request
+    attempt_placed -> reserving: phase_entered reserve_request arm_answer
     place_refused -> drained: attempt_failed phase_entered attempt_drained end_actor
-    reserve_granted -> aborts
-    reserve_refused -> aborts
-    prefill_accepted -> aborts
-    prefill_refused -> aborts
-    prefill_finished -> aborts
-    transfer_completed -> aborts
+    reserve_granted -> same
+    reserve_refused -> same
+    prefill_accepted -> same
+    prefill_refused -> same
+    prefill_finished -> same
+    transfer_completed -> same
     commit_claimed -> aborts
     commit_claimed, refused -> aborts
-    committed -> aborts
-    commit_refused -> aborts
-    decode_finished -> aborts
-    decode_finished, failed -> aborts
-    reservation_revoked -> aborts
-    source_failed -> aborts
-    reservation_reclaimed -> aborts
-    reservation_quarantined -> aborts
-    source_released -> aborts
+    committed -> same
+    commit_refused -> same
+    decode_finished -> same
+    decode_finished, failed -> same
+    reservation_revoked -> same
+    source_failed -> same
+    reservation_reclaimed -> same
+    reservation_quarantined -> same
+    source_released -> same
     cancel_attempt -> drained: phase_entered attempt_drained end_actor
     group_lost, decode -> same
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> same
+    prefill_accepted, another -> same
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> aborts
   )");
 }
 
@@ -70,26 +86,34 @@ TEST_CASE("an attempt that waits for a grant withdraws before it ends") {
     place_refused -> aborts
     reserve_granted -> prefilling: phase_entered start_prefill
     reserve_refused -> drained: attempt_failed phase_entered attempt_drained end_actor
-    prefill_accepted -> aborts
-    prefill_refused -> aborts
-    prefill_finished -> aborts
-    transfer_completed -> aborts
+    prefill_accepted -> reserving: cancel_source
+    prefill_refused -> same
+    prefill_finished -> same
+    transfer_completed -> same
     commit_claimed -> aborts
     commit_claimed, refused -> aborts
-    committed -> aborts
-    commit_refused -> aborts
-    decode_finished -> aborts
-    decode_finished, failed -> aborts
-    reservation_revoked -> aborts
-    source_failed -> aborts
-    reservation_reclaimed -> aborts
-    reservation_quarantined -> aborts
-    source_released -> aborts
+    committed -> same
+    commit_refused -> same
+    decode_finished -> same
+    decode_finished, failed -> same
+    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation
+    source_failed -> same
+    reservation_reclaimed -> same
+    reservation_quarantined -> drained: attempt_failed phase_entered attempt_drained end_actor
+    source_released -> same
     cancel_attempt -> abandoned: phase_entered withdraw_attempt
-    group_lost, decode -> drained: attempt_failed phase_entered withdraw_attempt
-      + attempt_drained end_actor
+    group_lost, decode -> drained: attempt_failed phase_entered withdraw_attempt attempt_drained
+      + end_actor
     group_lost, prefill -> abandoned: attempt_failed phase_entered withdraw_attempt
     group_lost, another -> same
+    reserve_granted, another -> prefilling: phase_entered start_prefill
+    prefill_accepted, another -> reserving: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> abandoned: attempt_failed phase_entered revoke_reservation
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> reserving: reserve_request arm_answer
   )");
 }
 
@@ -99,23 +123,22 @@ TEST_CASE("an attempt that prefills owes the destination and perhaps the source"
     attempt_placed -> aborts
     place_refused -> aborts
     reserve_granted -> same
-    reserve_refused -> aborts
+    reserve_refused -> same
     prefill_accepted -> same
     prefill_refused -> abandoned: attempt_failed phase_entered revoke_reservation
     prefill_finished -> handing_off: phase_entered
     transfer_completed -> committing: phase_entered claim_commit
     commit_claimed -> aborts
     commit_claimed, refused -> aborts
-    committed -> aborts
-    commit_refused -> aborts
-    decode_finished -> aborts
-    decode_finished, failed -> aborts
+    committed -> same
+    commit_refused -> same
+    decode_finished -> same
+    decode_finished, failed -> same
     reservation_revoked -> abandoned: attempt_failed phase_entered withdraw_attempt
       + revoke_reservation
-    source_failed -> abandoned: attempt_failed phase_entered withdraw_attempt
-      + revoke_reservation
-    reservation_reclaimed -> same
-    reservation_quarantined -> same
+    source_failed -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
+    reservation_reclaimed -> abandoned: attempt_failed phase_entered withdraw_attempt
+    reservation_quarantined -> abandoned: attempt_failed phase_entered withdraw_attempt
     source_released -> same
     cancel_attempt -> abandoned: phase_entered withdraw_attempt revoke_reservation
     group_lost, decode -> abandoned: attempt_failed phase_entered withdraw_attempt
@@ -123,6 +146,15 @@ TEST_CASE("an attempt that prefills owes the destination and perhaps the source"
     group_lost, prefill -> abandoned: attempt_failed phase_entered withdraw_attempt
       + revoke_reservation
     group_lost, another -> same
+    reserve_granted, another -> prefilling: revoke_reservation
+    prefill_accepted, another -> same
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> abandoned: attempt_failed phase_entered revoke_reservation
+      + cancel_source
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> prefilling: query_reservation start_prefill arm_answer
   )");
 }
 
@@ -132,29 +164,34 @@ TEST_CASE("an attempt claims the commit when its transfer is complete") {
     attempt_placed -> aborts
     place_refused -> aborts
     reserve_granted -> same
-    reserve_refused -> aborts
+    reserve_refused -> same
     prefill_accepted -> same
-    prefill_refused -> aborts
+    prefill_refused -> same
     prefill_finished -> same
     transfer_completed -> committing: claim_commit
     commit_claimed -> aborts
     commit_claimed, refused -> aborts
-    committed -> aborts
-    commit_refused -> aborts
-    decode_finished -> aborts
-    decode_finished, failed -> aborts
-    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
+    committed -> same
+    commit_refused -> same
+    decode_finished -> same
+    decode_finished, failed -> same
+    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
     source_failed -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
-    reservation_reclaimed -> same
-    reservation_quarantined -> same
+    reservation_reclaimed -> abandoned: attempt_failed phase_entered cancel_source
+    reservation_quarantined -> abandoned: attempt_failed phase_entered cancel_source
     source_released -> same
     cancel_attempt -> abandoned: phase_entered revoke_reservation cancel_source
-    group_lost, decode -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
-    group_lost, prefill -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
+    group_lost, decode -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
+    group_lost, prefill -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
     group_lost, another -> same
+    reserve_granted, another -> handing_off: revoke_reservation
+    prefill_accepted, another -> handing_off: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> handing_off: query_reservation query_source arm_answer
   )");
 }
 
@@ -164,29 +201,35 @@ TEST_CASE("an attempt without a claim does not commit") {
     attempt_placed -> aborts
     place_refused -> aborts
     reserve_granted -> same
-    reserve_refused -> aborts
+    reserve_refused -> same
     prefill_accepted -> same
-    prefill_refused -> aborts
+    prefill_refused -> same
     prefill_finished -> same
     transfer_completed -> same
     commit_claimed -> committing: commit
     commit_claimed, refused -> abandoned: attempt_failed phase_entered revoke_reservation
       + cancel_source
-    committed -> aborts
-    commit_refused -> aborts
-    decode_finished -> aborts
-    decode_finished, failed -> aborts
-    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
+    committed -> same
+    commit_refused -> same
+    decode_finished -> same
+    decode_finished, failed -> same
+    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
     source_failed -> same
-    reservation_reclaimed -> same
-    reservation_quarantined -> same
+    reservation_reclaimed -> abandoned: attempt_failed phase_entered cancel_source
+    reservation_quarantined -> abandoned: attempt_failed phase_entered cancel_source
     source_released -> same
     cancel_attempt -> abandoned: phase_entered revoke_reservation cancel_source
-    group_lost, decode -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
+    group_lost, decode -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> committing: revoke_reservation
+    prefill_accepted, another -> committing: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> committing: query_reservation query_source arm_answer
   )");
 }
 
@@ -196,30 +239,39 @@ TEST_CASE("a claim is given back when the destination does not commit") {
     attempt_placed -> aborts
     place_refused -> aborts
     reserve_granted -> same
-    reserve_refused -> aborts
+    reserve_refused -> same
     prefill_accepted -> same
-    prefill_refused -> aborts
+    prefill_refused -> same
     prefill_finished -> same
     transfer_completed -> same
     commit_claimed -> aborts
     commit_claimed, refused -> aborts
     committed -> decoding: phase_entered
-    commit_refused -> abandoned: commit_abandoned attempt_failed phase_entered
+    commit_refused -> abandoned: commit_abandoned attempt_failed phase_entered revoke_reservation
+      + cancel_source
+    decode_finished -> done: phase_entered phase_entered
+    decode_finished, failed -> abandoned: phase_entered attempt_failed phase_entered
       + revoke_reservation cancel_source
-    decode_finished -> aborts
-    decode_finished, failed -> aborts
     reservation_revoked -> abandoned: commit_abandoned attempt_failed phase_entered
       + revoke_reservation cancel_source
     source_failed -> same
-    reservation_reclaimed -> same
-    reservation_quarantined -> same
-    source_released -> same
-    cancel_attempt -> abandoned: commit_abandoned phase_entered revoke_reservation
+    reservation_reclaimed -> abandoned: commit_abandoned attempt_failed phase_entered cancel_source
+    reservation_quarantined -> abandoned: commit_abandoned attempt_failed phase_entered
       + cancel_source
+    source_released -> same
+    cancel_attempt -> abandoned: commit_abandoned phase_entered revoke_reservation cancel_source
     group_lost, decode -> abandoned: commit_abandoned attempt_failed phase_entered
       + revoke_reservation cancel_source
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> committing: revoke_reservation
+    prefill_accepted, another -> committing: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> committing: query_reservation query_source commit arm_answer
   )");
 }
 
@@ -229,9 +281,9 @@ TEST_CASE("a decoding attempt needs its source no longer") {
     attempt_placed -> aborts
     place_refused -> aborts
     reserve_granted -> same
-    reserve_refused -> aborts
+    reserve_refused -> same
     prefill_accepted -> same
-    prefill_refused -> aborts
+    prefill_refused -> same
     prefill_finished -> same
     transfer_completed -> same
     commit_claimed -> aborts
@@ -241,17 +293,23 @@ TEST_CASE("a decoding attempt needs its source no longer") {
     decode_finished -> done: phase_entered
     decode_finished, failed -> abandoned: attempt_failed phase_entered revoke_reservation
       + cancel_source
-    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
+    reservation_revoked -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
     source_failed -> same
-    reservation_reclaimed -> same
-    reservation_quarantined -> same
+    reservation_reclaimed -> done: phase_entered
+    reservation_quarantined -> done: phase_entered
     source_released -> same
     cancel_attempt -> abandoned: phase_entered revoke_reservation cancel_source
-    group_lost, decode -> abandoned: attempt_failed phase_entered revoke_reservation
-      + cancel_source
+    group_lost, decode -> abandoned: attempt_failed phase_entered revoke_reservation cancel_source
     group_lost, prefill -> same
     group_lost, another -> same
+    reserve_granted, another -> decoding: revoke_reservation
+    prefill_accepted, another -> decoding: cancel_source
+    transfer_completed, another -> same
+    reservation_revoked, another -> same
+    source_failed, another -> same
+    source_released, another -> same
+    reservation_reclaimed, another -> same
+    answer_overdue -> decoding: query_reservation query_source arm_answer
   )");
 }
 

@@ -36,6 +36,27 @@ void conversation::send(const std::string& from, const std::string& to, const st
     {next_number_++, from + " -> " + to + ": " + what, std::move(deliver)});
 }
 
+void conversation::send_far(const std::string& from, const std::string& to,
+                            const std::string& what, action deliver) {
+  constexpr std::int64_t late_ms = 700;     // later than what waits for it was asked again
+  constexpr std::int64_t long_ms = 100'000; // when everything is over
+  const auto later = [&](std::int64_t ms) {
+    timers_.push_back({after_ms(now_, ms), from + " -> " + to + ": late " + what, deliver,
+                       [] { return false; }});
+  };
+  const auto chosen = static_cast<fate>(choose_(choice::fate, fates));
+  if (chosen != fate::arrives)
+    fated_ = from + " -> " + to + ": " + what;
+  switch (chosen) {
+  case fate::arrives: break;
+  case fate::is_lost: return;
+  case fate::comes_twice: later(late_ms); break;
+  case fate::comes_late: return later(late_ms);
+  case fate::comes_again_later: later(long_ms); break;
+  }
+  send(from, to, what, std::move(deliver));
+}
+
 bool conversation::advance() {
   timers_.erase(std::remove_if(timers_.begin(), timers_.end(),
                                [](const timer& t) { return t.needless(); }),
@@ -83,7 +104,7 @@ void conversation::cancel() {
 }
 
 void conversation::expire_leases() {
-  now_ = after_ms(now_, sample_lease_ms);
+  now_ = after_ms(now_, setup_.lease_ms);
   log_.push_back("every lease ends");
   for (auto& [number, r] : reservations_)
     if (!std::holds_alternative<reservation::nascent>(r.state))

@@ -5,15 +5,17 @@
 //                              └ pool(P7) ─ hold ──────── feed ─ transfer(P7) ═╝
 //   reservation ─ group(D3) ─ compute x TP            hold ─ group(P7) ─ compute x TP
 //
-// Messages between two parties keep their order; which pair speaks next, when time passes, and
-// whether a notice that is asked for again is lost or repeated, are the chooser's. 0 is always the
-// dull option, so that a chooser of zeros is the quiet run. Each step checks I1, I2, I3, I12, I14.
+// Within a node messages between two parties keep their order. One between two nodes may be lost,
+// repeated, or come late: after everything else, or long after the conversation. Which pair speaks
+// next, when time passes, and each such fate are the chooser's. 0 is always the dull option, so
+// that a chooser of zeros is the quiet run. Each step checks I1, I2, I3, I12, I14.
 #pragma once
 
 #include "protocol/attempt.hpp"
 #include "protocol/block_pool.hpp"
 #include "protocol/feed.hpp"
 #include "protocol/lane.hpp"
+#include "protocol/lane_floor.hpp"
 #include "protocol/rank_group.hpp"
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
@@ -29,8 +31,11 @@
 
 namespace baton::tests {
 
-/// What may be chosen: the next sender, or the fate of a notice that the contract asks for again.
-enum class choice : std::uint8_t { next, notice };
+/// What may be chosen: the next sender, or the fate of a message between two nodes.
+enum class choice : std::uint8_t { next, fate };
+/// Fates, as numbers below fates.
+enum class fate : std::uint8_t { arrives, is_lost, comes_twice, comes_late, comes_again_later };
+inline constexpr std::uint32_t fates = 5;
 /// Returns a number below `bound`. For `next` the last number lets time pass.
 using chooser = std::function<std::uint32_t(choice what, std::uint32_t bound)>;
 
@@ -41,6 +46,7 @@ struct conversation_setup {
   std::int64_t retention_ms = 0;
   std::uint32_t pool_blocks = 8;
   std::uint32_t chunk_tokens = 4;
+  std::int64_t lease_ms = sample_lease_ms;
 };
 
 class conversation {
@@ -62,6 +68,8 @@ public:
   std::vector<std::string> not_drained() const;
   const std::vector<protocol::frame_forwarded>& frames() const { return frames_; }
   const std::vector<protocol::request_ended>& outcomes() const { return outcomes_; }
+  /// The last message between two nodes that did not simply arrive.
+  const std::string& fated() const { return fated_; }
   /// Messages so far, as "from -> to: what".
   const std::vector<std::string>& log() const { return log_; }
 
@@ -75,12 +83,11 @@ private:
   struct request_party : party<protocol::request::state> {};
   struct attempt_party : party<protocol::attempt::state> {
     std::uint32_t ordinal = 0;
-    std::uint64_t reservation = 0, hold = 0; ///< numbers, once known
   };
   struct pool_party : party<protocol::pool::state> {};
   struct reservation_party : party<protocol::reservation::state> {
     protocol::grant granted;
-    std::uint64_t hold = 0; ///< in place: learned from its offer
+    std::uint64_t hold = 0; ///< in place: whose offer it took
   };
   struct hold_party : party<protocol::source_hold::state> {
     protocol::open_hold opened;
@@ -116,13 +123,19 @@ private:
     enum class phase : std::uint8_t { open, stopping, stopped } now = phase::open;
     bool received = false;
     std::uint32_t receives = 0; ///< posted, callback not fired
+    std::set<std::uint32_t> accepted; ///< pieces
   };
 
   // conversation.cpp: mail and time
   void send(const std::string& from, const std::string& to, const std::string& what,
             action deliver);
+  /// Between two nodes.
+  void send_far(const std::string& from, const std::string& to, const std::string& what,
+                action deliver);
   template <class Party, class Event>
   void tell(const std::string& from, Party& to, Event event);
+  template <class Party, class Event>
+  void tell_far(const std::string& from, Party& to, Event event);
   template <class Party, class Event>
   void wake(Party& party, std::int64_t delay_ms, Event event);
   template <class Party, class Event>
@@ -140,8 +153,24 @@ private:
   void start(const protocol::start_attempt&);
   void start(pool_party&, const protocol::open_reservation&);
   void start(pool_party&, const protocol::open_hold&);
-  void start(const std::string& from, const protocol::open_lane&);
-  void start(const std::string& from, const protocol::open_feed&);
+  template <class Event>
+  void pass_to_reservation(pool_party& from, const Event& event);
+  template <class Event>
+  void pass_to_hold(pool_party& from, const Event& event);
+
+  // conversation_ranks.cpp: how a rank begins and ends lanes and feeds
+  template <class Event>
+  void to_lane_rank(reservation_party& from, const Event& event);
+  void take_at_rank(const protocol::open_lane&);
+  void take_at_rank(const protocol::ask_lane&);
+  void take_at_rank(const protocol::stop_lane&);
+  template <class Event>
+  void to_feed_rank(hold_party& from, const Event& event);
+  void take_at_rank(hold_party& from, const protocol::open_feed&);
+  void take_at_rank(hold_party& from, const protocol::ask_feed&);
+  void take_at_rank(hold_party& from, const protocol::withdraw_feed&);
+  void say_how_ended(hold_party& to, const protocol::lane_id& lane,
+                     const protocol::block_ref& fence);
   template <class Event>
   void to_owner(group_party& from, const protocol::sequence_id& sequence, const Event& event);
 
@@ -188,6 +217,8 @@ private:
   std::map<protocol::lane_id, feed_party> feeds_;
 
   std::map<protocol::lane_id, table_entry> table_;
+  std::map<protocol::rank_id, protocol::lane_floor> lane_floors_; ///< of destination ranks
+  std::map<protocol::rank_id, protocol::lane_floor> feed_floors_; ///< of source ranks
   std::map<sequence_key, std::vector<protocol::block_ref>> sequences_;
   std::map<std::pair<sequence_key, protocol::rank_id>, progress> progress_;
   std::map<sequence_key, std::uint32_t> kernels_; ///< of each sequence, running now on any rank
@@ -196,6 +227,7 @@ private:
   std::vector<protocol::request_ended> outcomes_;
   std::vector<std::string> broken_;
   std::vector<std::string> log_;
+  std::string fated_;
 };
 
 } // namespace baton::tests

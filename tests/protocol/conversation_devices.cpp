@@ -6,11 +6,6 @@ namespace baton::tests {
 
 using namespace protocol;
 
-namespace {
-/// Fates of a notice: delivered, lost, said twice.
-constexpr std::uint32_t fates = 3;
-} // namespace
-
 // ---- compute ------------------------------------------------------------------------------------
 
 void conversation::execute(group_party& group, const run_step& plan) {
@@ -69,17 +64,21 @@ void conversation::watch(feed_party& feed) {
 
 void conversation::offer(feed_party& feed, std::uint32_t piece) {
   const lane_id lane = feed.opened.lane;
-  send("transfer P7." + std::to_string(lane.source.value), "transfer D3", "offer",
-       [this, lane, piece] { receive(lane, piece); });
+  send_far("transfer P7." + std::to_string(lane.source.value), "transfer D3", "offer",
+           [this, lane, piece] { receive(lane, piece); });
 }
 
+/// An offer of a piece that is on its way or has landed is a repetition: nothing is received.
 void conversation::receive(const lane_id& lane, std::uint32_t piece) {
   table_entry& entry = table_.at(lane);
   feed_party& feed = feeds_.at(lane);
   if (entry.now != table_entry::phase::open || entry.received) {
-    tell("transfer D3", feed, offer_rejected{lane, piece, {reason::not_found, "no such lane"}});
+    tell_far("transfer D3", feed,
+             offer_rejected{lane, piece, {reason::not_found, "no such lane"}});
     return;
   }
+  if (!entry.accepted.insert(piece).second)
+    return;
   ++entry.receives;
   send("transfer D3", "receive of piece " + std::to_string(piece) + " of " + feed.name, "landed",
        [this, lane, piece] { land(lane, piece); });
@@ -115,18 +114,15 @@ void conversation::quiesce_if_idle(const lane_id& lane) {
   notify_source(lane);
 }
 
-/// The receipt, or the word that nothing is read any more. It may be lost: it is asked for again.
+/// The receipt, or the word that nothing is read any more. When it is lost it is asked for again.
 void conversation::notify_source(const lane_id& lane) {
   const auto feed = feeds_.find(lane);
-  if (feed == feeds_.end() || std::holds_alternative<feed::nascent>(feed->second.state))
+  if (feed == feeds_.end())
     return; // the source has not opened its end
-  const std::uint32_t fate = choose_(choice::notice, fates);
-  for (std::uint32_t times = fate == 0 ? 1 : fate == 1 ? 0 : 2; times > 0; --times) {
-    if (table_.at(lane).received)
-      tell("transfer D3", feed->second, receipt_arrived{lane});
-    else
-      tell("transfer D3", feed->second, reader_stopped{lane});
-  }
+  if (table_.at(lane).received)
+    tell_far("transfer D3", feed->second, receipt_arrived{lane});
+  else
+    tell_far("transfer D3", feed->second, reader_stopped{lane});
 }
 
 void conversation::answer_query(const lane_id& lane) {

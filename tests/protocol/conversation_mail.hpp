@@ -25,6 +25,11 @@ void conversation::tell(const std::string& from, Party& to, Event event) {
 }
 
 template <class Party, class Event>
+void conversation::tell_far(const std::string& from, Party& to, Event event) {
+  send_far(from, to.name, Event::type, [this, &to, event] { take(to, event); });
+}
+
+template <class Party, class Event>
 void conversation::wake(Party& party, std::int64_t delay_ms, Event event) {
   timers_.push_back({protocol::after_ms(now_, delay_ms), party.name + ": " + Event::type,
                      [this, &party, event] { take(party, event); },

@@ -18,6 +18,7 @@ void conversation::run(request_party& me, const request::effect& effect) {
                },
                [&](const request_ended& e) { outcomes_.push_back(e); },
                [&](const arm_timer& e) { wake(me, e.delay_ms, deadline_reached{}); },
+               [&](const arm_frames& e) { wake(me, e.delay_ms, frames_overdue{}); },
                [](const end_actor&) {},
              },
              effect);
@@ -31,43 +32,59 @@ void conversation::start(const start_attempt& e) {
 }
 
 void conversation::run(attempt_party& me, const attempt::effect& effect) {
+  const auto decode_pool = [&](const auto& e) { tell_far(me.name, pools_.at("D3"), e); };
+  const auto source_pool = [&](const auto& e) { tell_far(me.name, pools_.at(source_group()), e); };
   std::visit(overloaded{
                [&](const place_attempt& e) {
                  tell("router", me, attempt_placed{e.attempt, sample_source(setup_.shape), {"D3"}});
                },
                [&](reserve_request e) {
                  e.prompt = sample_prompt();
-                 tell(me.name, pools_.at("D3"), e);
+                 decode_pool(e);
                },
                [&](start_prefill e) {
-                 me.reservation = e.granted.reservation.number;
                  e.prompt = sample_prompt();
-                 tell(me.name, pools_.at(source_group()), e);
+                 source_pool(e);
                },
                [&](const withdraw_attempt& e) {
-                 for (auto& [name, pool] : pools_)
-                   tell(me.name, pool, e);
+                 e.side == hand_off_side::destination ? decode_pool(e) : source_pool(e);
                },
-               [&](const commit& e) { tell(me.name, reservations_.at(me.reservation), e); },
-               [&](const revoke_reservation& e) {
-                 tell(me.name, reservations_.at(me.reservation), e);
-               },
-               [&](const cancel_source& e) { tell(me.name, holds_.at(me.hold), e); },
+               [&](const commit& e) { decode_pool(e); },
+               [&](const revoke_reservation& e) { decode_pool(e); },
+               [&](const query_reservation& e) { decode_pool(e); },
+               [&](const cancel_source& e) { source_pool(e); },
+               [&](const query_source& e) { source_pool(e); },
+               [&](const arm_answer& e) { wake(me, e.delay_ms, answer_overdue{}); },
                [](const end_actor&) {},
                [&](const auto& e) { tell(me.name, request_, e); },
              },
              effect);
 }
 
+template <class Event>
+void conversation::pass_to_reservation(pool_party& from, const Event& event) {
+  tell(from.name, reservations_.at(event.reservation.number), event);
+}
+template <class Event>
+void conversation::pass_to_hold(pool_party& from, const Event& event) {
+  tell(from.name, holds_.at(event.hold.number), event);
+}
+
 void conversation::run(pool_party& me, const pool::effect& effect) {
+  const auto to_attempt = [&](const auto& e) {
+    tell_far(me.name, attempts_.at(e.attempt.ordinal), e);
+  };
   std::visit(overloaded{
                [&](const open_reservation& e) { start(me, e); },
                [&](const open_hold& e) { start(me, e); },
-               [&](const reserve_refused& e) {
-                 tell(me.name, attempts_.at(e.attempt.ordinal), e);
-               },
-               [&](const prefill_refused& e) {
-                 tell(me.name, attempts_.at(e.attempt.ordinal), e);
+               [&](const manifest_offered& e) { pass_to_reservation(me, e); },
+               [&](const commit& e) { pass_to_reservation(me, e); },
+               [&](const revoke_reservation& e) { pass_to_reservation(me, e); },
+               [&](const query_reservation& e) { pass_to_reservation(me, e); },
+               [&](const cancel_source& e) { pass_to_hold(me, e); },
+               [&](const query_source& e) { pass_to_hold(me, e); },
+               [&](const transfer_refused& e) {
+                 tell_far(me.name, holds_.at(e.hold.number), e);
                },
                [&](const blocks_reclaimed& e) {
                  const auto r = reservations_.find(e.reservation.number);
@@ -77,6 +94,7 @@ void conversation::run(pool_party& me, const pool::effect& effect) {
                    tell(me.name, holds_.at(e.reservation.number), e);
                },
                [&](const arm_timer& e) { wake(me, e.delay_ms, wait_expired{}); },
+               [&](const auto& e) { to_attempt(e); },
              },
              effect);
 }
@@ -86,7 +104,7 @@ void conversation::start(pool_party& from, const open_reservation& e) {
   reservation_party& r = reservations_[number];
   r.name = "reservation " + std::to_string(number);
   r.granted = e.granted;
-  tell(from.name, r, begin_reservation{e, sample_model(), sample_lease_ms});
+  tell(from.name, r, begin_reservation{e, sample_model(), setup_.lease_ms});
 }
 
 void conversation::start(pool_party& from, const open_hold& e) {
@@ -103,20 +121,21 @@ void conversation::run(reservation_party& me, const reservation::effect& effect)
   const auto pool = [&](const auto& e) { tell(me.name, pools_.at("D3"), e); };
   const auto group = [&](const auto& e) { tell(me.name, groups_.at("D3"), e); };
   std::visit(overloaded{
-               [&](reserve_granted e) {
-                 send(me.name, attempt.name, e.type, [this, &attempt, e] {
-                   attempt.reservation = e.granted.reservation.number;
-                   take(attempt, e);
-                 });
-               },
-               [&](const open_lane& e) { start(me.name, e); },
+               [&](const open_lane& e) { to_lane_rank(me, e); },
+               [&](const ask_lane& e) { to_lane_rank(me, e); },
                [&](const stop_lane& e) {
                  if (me.granted.in_place)
                    tell(me.name, holds_.at(me.hold), e);
                  else
-                   tell(me.name, lanes_.at(e.lane), e);
+                   to_lane_rank(me, e);
                },
-               [&](const transfer_opened& e) { tell(me.name, holds_.at(me.hold), e); },
+               [&](const transfer_opened& e) {
+                 me.hold = e.hold.number;
+                 tell_far(me.name, holds_.at(me.hold), e);
+               },
+               [&](const transfer_refused& e) {
+                 tell_far(me.name, holds_.at(e.hold.number), e);
+               },
                [&](const mark_live& e) { pool(e); },
                [&](const quarantine_blocks& e) { pool(e); },
                [&](const reclaim_blocks& e) {
@@ -127,9 +146,10 @@ void conversation::run(reservation_party& me, const reservation::effect& effect)
                [&](const cancel_sequence& e) { group(e); },
                [&](const arm_lease& e) { wake(me, e.delay_ms, lease_expired{}); },
                [&](const arm_hold& e) { wake(me, e.delay_ms, hold_ended{}); },
+               [&](const arm_evidence& e) { wake(me, e.delay_ms, evidence_due{}); },
                [](const forget_attempt&) {},
                [](const end_actor&) {},
-               [&](const auto& e) { tell(me.name, attempt, e); },
+               [&](const auto& e) { tell_far(me.name, attempt, e); },
              },
              effect);
 }
@@ -137,26 +157,15 @@ void conversation::run(reservation_party& me, const reservation::effect& effect)
 void conversation::run(hold_party& me, const source_hold::effect& effect) {
   attempt_party& attempt = attempts_.at(me.opened.asked.attempt.ordinal);
   reservation_party& reservation = reservations_.at(me.opened.asked.granted.reservation.number);
-  const std::uint64_t number = me.opened.hold.number;
   const auto pool = [&](const auto& e) { tell(me.name, pools_.at(source_group()), e); };
   const auto group = [&](const auto& e) { tell(me.name, groups_.at(source_group()), e); };
   std::visit(overloaded{
-               [&](const prefill_accepted& e) {
-                 send(me.name, attempt.name, e.type, [this, &attempt, number, e] {
-                   attempt.hold = number;
-                   take(attempt, e);
-                 });
-               },
-               [&](const manifest_offered& e) {
-                 send(me.name, reservation.name, e.type, [this, &reservation, number, e] {
-                   reservation.hold = number;
-                   take(reservation, e);
-                 });
-               },
+               [&](const manifest_offered& e) { tell_far(me.name, pools_.at("D3"), e); },
                [&](const submit_prefill& e) { group(e); },
                [&](const cancel_sequence& e) { group(e); },
-               [&](const open_feed& e) { start(me.name, e); },
-               [&](const withdraw_feed& e) { tell(me.name, feeds_.at(e.lane), e); },
+               [&](const open_feed& e) { to_feed_rank(me, e); },
+               [&](const ask_feed& e) { to_feed_rank(me, e); },
+               [&](const withdraw_feed& e) { to_feed_rank(me, e); },
                [&](const lane_landed& e) { tell(me.name, reservation, e); },
                [&](const lane_stopped& e) { tell(me.name, reservation, e); },
                [&](const quarantine_blocks& e) { pool(e); },
@@ -165,32 +174,12 @@ void conversation::run(hold_party& me, const source_hold::effect& effect) {
                  pool(e);
                },
                [&](const arm_timer& e) { wake(me, e.delay_ms, retention_expired{}); },
+               [&](const arm_evidence& e) { wake(me, e.delay_ms, evidence_due{}); },
                [](const end_sequence&) {},
                [](const end_actor&) {},
-               [&](const auto& e) { tell(me.name, attempt, e); },
+               [&](const auto& e) { tell_far(me.name, attempt, e); },
              },
              effect);
-}
-
-void conversation::start(const std::string& from, const open_lane& e) {
-  lane_party& lane = lanes_[e.lane];
-  lane.name = "lane " + std::to_string(e.lane.reservation.number) + ":"
-              + std::to_string(e.lane.source.value) + ":"
-              + std::to_string(e.lane.destination.value);
-  lane.opened = e;
-  tell(from, lane, e);
-}
-
-void conversation::start(const std::string& from, const open_feed& e) {
-  feed_party& feed = feeds_[e.lane];
-  feed.name = "feed " + std::to_string(e.lane.reservation.number) + ":"
-              + std::to_string(e.lane.source.value) + ":"
-              + std::to_string(e.lane.destination.value);
-  feed.opened = e;
-  send(from, feed.name, e.type, [this, &feed, e] {
-    take(feed, e);
-    watch(feed);
-  });
 }
 
 void conversation::run(lane_party& me, const lane::effect& effect) {
@@ -198,7 +187,7 @@ void conversation::run(lane_party& me, const lane::effect& effect) {
   std::visit(overloaded{
                [&](const admit_lane& e) {
                  send(me.name, "transfer D3", e.type, [this, &me] {
-                   table_[me.opened.lane] = {};
+                   table_.emplace(me.opened.lane, table_entry{});
                    tell("transfer D3", me, lane_admitted{me.opened.lane});
                  });
                },
@@ -212,7 +201,7 @@ void conversation::run(lane_party& me, const lane::effect& effect) {
                  });
                },
                [](const end_actor&) {},
-               [&](const auto& e) { tell(me.name, reservation, e); },
+               [&](const auto& e) { tell_far(me.name, reservation, e); },
              },
              effect);
 }
@@ -220,7 +209,7 @@ void conversation::run(lane_party& me, const lane::effect& effect) {
 void conversation::run(feed_party& me, const feed::effect& effect) {
   hold_party* hold = nullptr;
   for (auto& [number, h] : holds_)
-    if (h.opened.asked.granted.reservation == me.opened.lane.reservation)
+    if (h.opened.sequence == me.opened.sequence)
       hold = &h;
   const auto resume = static_cast<std::uint32_t>(me.opened.destination_blocks.size());
   std::visit(overloaded{
@@ -229,12 +218,17 @@ void conversation::run(feed_party& me, const feed::effect& effect) {
                [](const withdraw_offers&) {}, // all of them are posted already
                [&](const query_lane& e) {
                  const lane_id lane = e.lane;
-                 send(me.name, "transfer D3", e.type, [this, lane] { answer_query(lane); });
+                 send_far(me.name, "transfer D3", e.type, [this, lane] { answer_query(lane); });
                },
                [&](const arm_timer& e) { wake(me, e.delay_ms, query_due{}); },
                [&](const arm_stall& e) { wake(me, e.delay_ms, stall_ended{}); },
                [](const end_actor&) {},
-               [&](const auto& e) { tell(me.name, *hold, e); },
+               [&](const feed_received& e) {
+                 feed_floors_[e.lane.source].note_received(e.lane.destination,
+                                                           me.opened.source_blocks.front());
+                 tell_far(me.name, *hold, e);
+               },
+               [&](const auto& e) { tell_far(me.name, *hold, e); },
              },
              effect);
 }
@@ -268,7 +262,7 @@ void conversation::run(group_party& me, const rank_group::effect& effect) {
                               pools_.at(group).state.blocks.at(id.value));
                },
                [&](const run_step& e) { execute(me, e); },
-               [&](const token_emitted& e) { tell(me.name, request_, e); },
+               [&](const token_emitted& e) { tell_far(me.name, request_, e); },
                [&](const prefill_computed& e) { to_owner(me, e.sequence, e); },
                [&](const sequence_finished& e) { to_owner(me, e.sequence, e); },
                [&](const sequence_quiesced& e) { to_owner(me, e.sequence, e); },

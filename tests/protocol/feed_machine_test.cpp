@@ -61,19 +61,20 @@ state nascent() { return {}; }
 state offering() { return after(nascent(), {opened(), computed(5)}); }
 state stalled() { return after(nascent(), {stalling(), computed(sample_prompt_tokens)}); }
 state offered() { return after(offering(), {computed(sample_prompt_tokens)}); }
-state withdrawn() { return after(offering(), {withdraw_feed{id}}); }
+state withdrawn() { return after(offering(), {withdraw_feed{id, opened().source_blocks.front()}}); }
 state received() { return after(offered(), {receipt_arrived{id}}); }
 state stopped() { return after(withdrawn(), {reader_stopped{id}}); }
 
 std::vector<labelled<feed::event>> every_event() {
   return {
     {"open_feed", opened()},
+    {"ask_feed", ask_feed{id, opened().source_blocks.front()}},
     {"source_ready, as before", computed(5)},
     {"source_ready, whole prompt", computed(sample_prompt_tokens)},
     {"receipt_arrived", receipt_arrived{id}},
     {"reader_stopped", reader_stopped{id}},
     {"offer_rejected", offer_rejected{id, 1, some_reason}},
-    {"withdraw_feed", withdraw_feed{id}},
+    {"withdraw_feed", withdraw_feed{id, opened().source_blocks.front()}},
     {"query_due", query_due{}},
     {"stall_ended", stall_ended{}},
   };
@@ -87,7 +88,8 @@ void table(const state& s, const std::string& expected) {
 
 TEST_CASE("a feed begins with its lane and nothing else") {
   table(nascent(), R"(
-    open_feed -> offering
+    open_feed -> offering: feed_opened
+    ask_feed -> aborts
     source_ready, as before -> aborts
     source_ready, whole prompt -> aborts
     receipt_arrived -> aborts
@@ -101,10 +103,11 @@ TEST_CASE("a feed begins with its lane and nothing else") {
 
 TEST_CASE("an offering feed offers what is final, and has no receipt to expect") {
   table(offering(), R"(
-    open_feed -> aborts
+    open_feed -> offering: feed_opened
+    ask_feed -> offering: feed_opened
     source_ready, as before -> same
     source_ready, whole prompt -> offered: offer_piece offer_piece offer_resume arm_timer
-    receipt_arrived -> aborts
+    receipt_arrived -> received: feed_received end_actor
     reader_stopped -> stopped: feed_stopped end_actor
     offer_rejected -> offering: feed_rejected
     withdraw_feed -> withdrawn: withdraw_offers query_lane arm_timer
@@ -115,10 +118,11 @@ TEST_CASE("an offering feed offers what is final, and has no receipt to expect")
 
 TEST_CASE("a script's stall holds the pieces behind it until it ends") {
   table(stalled(), R"(
-    open_feed -> aborts
+    open_feed -> offering: feed_opened
+    ask_feed -> offering: feed_opened
     source_ready, as before -> same
     source_ready, whole prompt -> same
-    receipt_arrived -> aborts
+    receipt_arrived -> received: feed_received end_actor
     reader_stopped -> stopped: feed_stopped end_actor
     offer_rejected -> offering: feed_rejected
     withdraw_feed -> withdrawn: withdraw_offers query_lane arm_timer
@@ -129,7 +133,8 @@ TEST_CASE("a script's stall holds the pieces behind it until it ends") {
 
 TEST_CASE("a feed that has offered everything asks until its reader has spoken") {
   table(offered(), R"(
-    open_feed -> aborts
+    open_feed -> offered: feed_opened
+    ask_feed -> offered: feed_opened
     source_ready, as before -> same
     source_ready, whole prompt -> same
     receipt_arrived -> received: feed_received end_actor
@@ -143,7 +148,8 @@ TEST_CASE("a feed that has offered everything asks until its reader has spoken")
 
 TEST_CASE("a withdrawn feed offers nothing and still waits for its reader's word") {
   table(withdrawn(), R"(
-    open_feed -> aborts
+    open_feed -> same
+    ask_feed -> same
     source_ready, as before -> same
     source_ready, whole prompt -> same
     receipt_arrived -> received: feed_received end_actor
@@ -157,7 +163,8 @@ TEST_CASE("a withdrawn feed offers nothing and still waits for its reader's word
 
 TEST_CASE("a receipt is the feed's last word") {
   table(received(), R"(
-    open_feed -> aborts
+    open_feed -> same
+    ask_feed -> same
     source_ready, as before -> same
     source_ready, whole prompt -> same
     receipt_arrived -> same
@@ -171,7 +178,8 @@ TEST_CASE("a receipt is the feed's last word") {
 
 TEST_CASE("a stop is the feed's last word") {
   table(stopped(), R"(
-    open_feed -> aborts
+    open_feed -> same
+    ask_feed -> same
     source_ready, as before -> same
     source_ready, whole prompt -> same
     receipt_arrived -> same

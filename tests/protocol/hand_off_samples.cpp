@@ -66,7 +66,8 @@ begin_reservation sample_begin(const hand_off_shape& shape) {
 }
 
 open_hold sample_hold(const hand_off_shape& shape) {
-  const auto granted = sample_granted(shape).granted;
+  auto granted = sample_granted(shape).granted;
+  granted.lease_ms = sample_lease_ms;
   const char* group = shape.in_place ? "D3" : "P7";
   auto s = pool::step({}, sample_pool(group, sample_pool_blocks, shape.source_tp), {}).state;
   const start_prefill asked{sample_attempt(), sample_spec(shape), sample_prompt(), granted};

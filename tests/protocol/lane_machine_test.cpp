@@ -49,7 +49,7 @@ state planned() { return after(nascent(), {opened()}); }
 state posted() { return after(planned(), {lane_admitted{id}}); }
 state last_missing() { return after(posted(), {piece(0), piece(2, 9)}); }
 state landed() { return after(last_missing(), {piece(1)}); }
-state abort_requested() { return after(last_missing(), {stop_lane{id}}); }
+state abort_requested() { return after(last_missing(), {stop_lane{id, opened().blocks.front()}}); }
 state retired() { return after(abort_requested(), {receives_quiesced{id}}); }
 
 std::vector<labelled<lane::event>> every_event() {
@@ -57,6 +57,7 @@ std::vector<labelled<lane::event>> every_event() {
   ++stale.block.gen.value;
   return {
     {"open_lane", opened()},
+    {"ask_lane", ask_lane{id}},
     {"lane_admitted", lane_admitted{id}},
     {"piece_landed", piece(1)},
     {"piece_landed, landed before", piece(0)},
@@ -64,7 +65,7 @@ std::vector<labelled<lane::event>> every_event() {
     {"piece_landed, out of range", piece(3)},
     {"offer_refused, corrupt", offer_refused{id, 1, {reason::corrupt, "piece 1"}}},
     {"offer_refused, duplicate", offer_refused{id, 1, {reason::duplicate, "piece 1"}}},
-    {"stop_lane", stop_lane{id}},
+    {"stop_lane", stop_lane{id, opened().blocks.front()}},
     {"receives_quiesced", receives_quiesced{id}},
   };
 }
@@ -78,6 +79,7 @@ void table(const state& s, const std::string& expected) {
 TEST_CASE("a lane begins with its grants and nothing else") {
   table(nascent(), R"(
     open_lane -> planned: admit_lane
+    ask_lane -> aborts
     lane_admitted -> aborts
     piece_landed -> aborts
     piece_landed, landed before -> aborts
@@ -92,7 +94,8 @@ TEST_CASE("a lane begins with its grants and nothing else") {
 
 TEST_CASE("nothing lands before the lane's grants are in the device's table") {
   table(planned(), R"(
-    open_lane -> aborts
+    open_lane -> same
+    ask_lane -> same
     lane_admitted -> posted: lane_opened
     piece_landed -> aborts
     piece_landed, landed before -> aborts
@@ -107,7 +110,8 @@ TEST_CASE("nothing lands before the lane's grants are in the device's table") {
 
 TEST_CASE("a posted lane takes pieces of its own table only") {
   table(posted(), R"(
-    open_lane -> aborts
+    open_lane -> posted: lane_opened
+    ask_lane -> posted: lane_opened
     lane_admitted -> aborts
     piece_landed -> same
     piece_landed, landed before -> same
@@ -122,7 +126,8 @@ TEST_CASE("a posted lane takes pieces of its own table only") {
 
 TEST_CASE("the last missing piece lands the lane, a repeated one does not") {
   table(last_missing(), R"(
-    open_lane -> aborts
+    open_lane -> posted: lane_opened
+    ask_lane -> posted: lane_opened
     lane_admitted -> aborts
     piece_landed -> landed: send_receipt lane_landed
     piece_landed, landed before -> same
@@ -137,7 +142,8 @@ TEST_CASE("the last missing piece lands the lane, a repeated one does not") {
 
 TEST_CASE("a landed lane adds nothing more") {
   table(landed(), R"(
-    open_lane -> aborts
+    open_lane -> landed: lane_landed
+    ask_lane -> landed: lane_landed
     lane_admitted -> aborts
     piece_landed -> same
     piece_landed, landed before -> same
@@ -152,7 +158,8 @@ TEST_CASE("a landed lane adds nothing more") {
 
 TEST_CASE("a piece that lands after the stop changes nothing") {
   table(abort_requested(), R"(
-    open_lane -> aborts
+    open_lane -> same
+    ask_lane -> same
     lane_admitted -> same
     piece_landed -> same
     piece_landed, landed before -> same
@@ -167,7 +174,8 @@ TEST_CASE("a piece that lands after the stop changes nothing") {
 
 TEST_CASE("a piece that lands after the lane's own evidence is a broken invariant") {
   table(retired(), R"(
-    open_lane -> aborts
+    open_lane -> same
+    ask_lane -> same
     lane_admitted -> aborts
     piece_landed -> aborts
     piece_landed, landed before -> aborts

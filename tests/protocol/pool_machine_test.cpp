@@ -44,6 +44,11 @@ start_prefill prefill(std::uint32_t ordinal, bool in_place = false, std::int64_t
   return e;
 }
 
+withdraw_attempt withdraw(std::uint32_t ordinal,
+                          hand_off_side side = hand_off_side::destination) {
+  return {sample_attempt(ordinal), side, {reason::cancelled, "the client left"}};
+}
+
 reservation_id number(std::uint64_t n) { return {owner, n}; }
 
 state nascent() { return {}; }
@@ -60,7 +65,17 @@ std::vector<labelled<pool::event>> every_event() {
     {"reserve_request", ask(9)},
     {"reserve_request, asked before", ask(1)},
     {"start_prefill", prefill(9)},
-    {"withdraw_attempt", withdraw_attempt{sample_attempt(3)}},
+    {"withdraw_attempt", withdraw(3)},
+    {"withdraw_attempt, granted", withdraw(1)},
+    {"withdraw_attempt, of its source", withdraw(1, hand_off_side::source)},
+    {"manifest_offered", manifest_offered{sample_offer(), number(1), {{7, 1}, 1}}},
+    {"commit", commit{sample_attempt(1), number(1), 3}},
+    {"revoke_reservation", revoke_reservation{sample_attempt(1), number(1), {}}},
+    {"query_reservation", query_reservation{sample_attempt(1), number(1)}},
+    {"query_reservation, of another life", query_reservation{sample_attempt(1), {{3, 2}, 1}}},
+    {"query_reservation, never given", query_reservation{sample_attempt(1), number(99)}},
+    {"cancel_source", cancel_source{sample_attempt(1), number(1), {}}},
+    {"query_source", query_source{sample_attempt(1), number(1)}},
     {"mark_live", mark_live{number(1)}},
     {"quarantine_blocks", quarantine_blocks{number(1)}},
     {"reclaim_blocks", reclaim_blocks{number(1)}},
@@ -85,6 +100,16 @@ TEST_CASE("a pool begins with its blocks and nothing else") {
     reserve_request, asked before -> aborts
     start_prefill -> aborts
     withdraw_attempt -> aborts
+    withdraw_attempt, granted -> aborts
+    withdraw_attempt, of its source -> aborts
+    manifest_offered -> aborts
+    commit -> aborts
+    revoke_reservation -> aborts
+    query_reservation -> aborts
+    query_reservation, of another life -> aborts
+    query_reservation, never given -> aborts
+    cancel_source -> aborts
+    query_source -> aborts
     mark_live -> aborts
     quarantine_blocks -> aborts
     reclaim_blocks -> aborts
@@ -98,7 +123,17 @@ TEST_CASE("a free pool grants, and gives nothing back that it never gave") {
     reserve_request -> ready: open_reservation
     reserve_request, asked before -> ready: open_reservation
     start_prefill -> ready: open_hold
-    withdraw_attempt -> same
+    withdraw_attempt -> ready: reserve_refused
+    withdraw_attempt, granted -> ready: reserve_refused
+    withdraw_attempt, of its source -> ready: prefill_refused
+    manifest_offered -> same
+    commit -> same
+    revoke_reservation -> same
+    query_reservation -> same
+    query_reservation, of another life -> same
+    query_reservation, never given -> same
+    cancel_source -> same
+    query_source -> same
     mark_live -> aborts
     quarantine_blocks -> same
     reclaim_blocks -> ready: blocks_reclaimed
@@ -110,9 +145,19 @@ TEST_CASE("leased blocks become live or quarantined, never free") {
   table(leased(), R"(
     form_pool -> aborts
     reserve_request -> ready: open_reservation
-    reserve_request, asked before -> same
+    reserve_request, asked before -> ready: query_reservation
     start_prefill -> ready: open_hold
-    withdraw_attempt -> same
+    withdraw_attempt -> ready: reserve_refused
+    withdraw_attempt, granted -> ready: revoke_reservation
+    withdraw_attempt, of its source -> ready: prefill_refused
+    manifest_offered -> ready: manifest_offered
+    commit -> ready: commit
+    revoke_reservation -> ready: revoke_reservation
+    query_reservation -> ready: query_reservation
+    query_reservation, of another life -> same
+    query_reservation, never given -> same
+    cancel_source -> same
+    query_source -> same
     mark_live -> same
     quarantine_blocks -> same
     reclaim_blocks -> aborts
@@ -124,9 +169,19 @@ TEST_CASE("live blocks are quarantined before they are free") {
   table(live(), R"(
     form_pool -> aborts
     reserve_request -> ready: open_reservation
-    reserve_request, asked before -> same
+    reserve_request, asked before -> ready: query_reservation
     start_prefill -> ready: open_hold
-    withdraw_attempt -> same
+    withdraw_attempt -> ready: reserve_refused
+    withdraw_attempt, granted -> ready: revoke_reservation
+    withdraw_attempt, of its source -> ready: prefill_refused
+    manifest_offered -> ready: manifest_offered
+    commit -> ready: commit
+    revoke_reservation -> ready: revoke_reservation
+    query_reservation -> ready: query_reservation
+    query_reservation, of another life -> same
+    query_reservation, never given -> same
+    cancel_source -> same
+    query_source -> same
     mark_live -> aborts
     quarantine_blocks -> same
     reclaim_blocks -> aborts
@@ -138,9 +193,19 @@ TEST_CASE("quarantined blocks are freed once") {
   table(quarantined(), R"(
     form_pool -> aborts
     reserve_request -> ready: open_reservation
-    reserve_request, asked before -> same
+    reserve_request, asked before -> ready: query_reservation
     start_prefill -> ready: open_hold
-    withdraw_attempt -> same
+    withdraw_attempt -> ready: reserve_refused
+    withdraw_attempt, granted -> ready: revoke_reservation
+    withdraw_attempt, of its source -> ready: prefill_refused
+    manifest_offered -> ready: manifest_offered
+    commit -> ready: commit
+    revoke_reservation -> ready: revoke_reservation
+    query_reservation -> ready: query_reservation
+    query_reservation, of another life -> same
+    query_reservation, never given -> same
+    cancel_source -> same
+    query_source -> same
     mark_live -> aborts
     quarantine_blocks -> same
     reclaim_blocks -> ready: blocks_reclaimed
@@ -154,7 +219,17 @@ TEST_CASE("a second reclaim answers again and changes nothing") {
     reserve_request -> ready: open_reservation
     reserve_request, asked before -> ready: open_reservation
     start_prefill -> ready: open_hold
-    withdraw_attempt -> same
+    withdraw_attempt -> ready: reserve_refused
+    withdraw_attempt, granted -> ready: reserve_refused
+    withdraw_attempt, of its source -> ready: prefill_refused
+    manifest_offered -> ready: transfer_refused
+    commit -> ready: reservation_reclaimed
+    revoke_reservation -> ready: reservation_reclaimed
+    query_reservation -> ready: reservation_reclaimed
+    query_reservation, of another life -> same
+    query_reservation, never given -> same
+    cancel_source -> ready: source_released
+    query_source -> ready: source_released
     mark_live -> aborts
     quarantine_blocks -> same
     reclaim_blocks -> ready: blocks_reclaimed
@@ -166,9 +241,19 @@ TEST_CASE("a newcomer does not overtake those who wait") {
   table(waiting(), R"(
     form_pool -> aborts
     reserve_request -> ready: reserve_refused
-    reserve_request, asked before -> same
+    reserve_request, asked before -> ready: query_reservation
     start_prefill -> ready: prefill_refused
     withdraw_attempt -> ready: reserve_refused
+    withdraw_attempt, granted -> ready: revoke_reservation
+    withdraw_attempt, of its source -> ready: prefill_refused
+    manifest_offered -> ready: manifest_offered
+    commit -> ready: commit
+    revoke_reservation -> ready: revoke_reservation
+    query_reservation -> ready: query_reservation
+    query_reservation, of another life -> same
+    query_reservation, never given -> same
+    cancel_source -> same
+    query_source -> same
     mark_live -> same
     quarantine_blocks -> same
     reclaim_blocks -> aborts
@@ -184,7 +269,7 @@ TEST_CASE("a reused block has a higher generation") {
 
 TEST_CASE("an attempt that asks twice is charged once") {
   const auto twice = machine::step(leased(), ask(1));
-  CHECK(twice.effects.empty());
+  CHECK(types_of(twice.effects) == "query_reservation"); // its holder says it again
   CHECK(twice.state.ledger.leased == 3);
   const auto waits_twice = machine::step(waiting(), ask(3, 100));
   CHECK(waits_twice.effects.empty());
@@ -246,7 +331,7 @@ TEST_CASE("a withdrawal of one who waits lets the next one in") {
   large.spec.output_tokens = 15; // six blocks
   s = after(s, {large, ask(4, 100)});
   CHECK(s.queue.size() == 2);
-  const auto result = machine::step(s, withdraw_attempt{sample_attempt(3)});
+  const auto result = machine::step(s, withdraw(3));
   CHECK(types_of(result.effects) == "reserve_refused open_reservation");
 }
 

@@ -68,12 +68,14 @@ std::vector<labelled<request::event>> every_event() {
     {"token_emitted, third and last", token(2, finish_reason::length)},
     {"token_emitted, attempt 2", token(0, finish_reason::none, 2)},
     {"phase_entered", phase_entered{sample_attempt(), attempt_phase::decoding}},
+    {"phase_entered, done", phase_entered{sample_attempt(), attempt_phase::done}},
     {"attempt_failed", fails},
     {"attempt_failed, refused", attempt_failed{sample_attempt(), full}},
     {"attempt_failed, attempt 2", attempt_failed{sample_attempt(2), lost}},
     {"attempt_drained", drains},
     {"cancel_request", cancels},
     {"deadline_reached", deadline_reached{}},
+    {"frames_overdue", frames_overdue{}},
   };
 }
 
@@ -98,12 +100,14 @@ TEST_CASE("a request begins by being opened") {
     token_emitted, third and last -> aborts
     token_emitted, attempt 2 -> aborts
     phase_entered -> aborts
+    phase_entered, done -> aborts
     attempt_failed -> aborts
     attempt_failed, refused -> aborts
     attempt_failed, attempt 2 -> aborts
     attempt_drained -> aborts
     cancel_request -> aborts
     deadline_reached -> aborts
+    frames_overdue -> aborts
   )");
 }
 
@@ -118,12 +122,14 @@ TEST_CASE("an open request lets the current attempt claim it, and forwards nothi
     token_emitted, third and last -> same
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> open: arm_frames
     attempt_failed -> failed: request_ended
     attempt_failed, refused -> refused: request_ended
     attempt_failed, attempt 2 -> same
     attempt_drained -> same
     cancel_request -> cancelled: cancel_attempt request_ended
     deadline_reached -> failed: cancel_attempt request_ended
+    frames_overdue -> failed: request_ended
   )");
 }
 
@@ -138,12 +144,14 @@ TEST_CASE("a committed request forwards its owner's frames in order") {
     token_emitted, third and last -> failed: cancel_attempt request_ended
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> open: arm_frames
     attempt_failed -> failed: request_ended
     attempt_failed, refused -> refused: request_ended
     attempt_failed, attempt 2 -> same
     attempt_drained -> same
     cancel_request -> cancelled: cancel_attempt request_ended
     deadline_reached -> failed: cancel_attempt request_ended
+    frames_overdue -> failed: request_ended
   )");
 }
 
@@ -158,12 +166,14 @@ TEST_CASE("a retried request listens to the later attempt only") {
     token_emitted, third and last -> same
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> same
     attempt_failed -> same
     attempt_failed, refused -> same
     attempt_failed, attempt 2 -> failed: request_ended
     attempt_drained -> same
     cancel_request -> cancelled: cancel_attempt request_ended
     deadline_reached -> failed: cancel_attempt request_ended
+    frames_overdue -> failed: request_ended
   )");
 }
 
@@ -178,12 +188,14 @@ TEST_CASE("a streaming request forwards each frame once and never restarts") {
     token_emitted, third and last -> interrupted: cancel_attempt request_ended
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> streaming: arm_frames
     attempt_failed -> interrupted: request_ended
     attempt_failed, refused -> interrupted: request_ended
     attempt_failed, attempt 2 -> same
     attempt_drained -> same
     cancel_request -> cancelled: cancel_attempt request_ended
     deadline_reached -> interrupted: cancel_attempt request_ended
+    frames_overdue -> interrupted: request_ended
   )");
 }
 
@@ -198,12 +210,14 @@ TEST_CASE("a completed request only waits for its attempts") {
     token_emitted, third and last -> same
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> same
     attempt_failed -> same
     attempt_failed, refused -> same
     attempt_failed, attempt 2 -> same
     attempt_drained -> gone: end_actor
     cancel_request -> same
     deadline_reached -> same
+    frames_overdue -> same
   )");
 }
 
@@ -218,12 +232,14 @@ TEST_CASE("a cancelled request only waits for its attempts") {
     token_emitted, third and last -> same
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> same
     attempt_failed -> same
     attempt_failed, refused -> same
     attempt_failed, attempt 2 -> same
     attempt_drained -> gone: end_actor
     cancel_request -> same
     deadline_reached -> same
+    frames_overdue -> same
   )");
 }
 
@@ -238,12 +254,14 @@ TEST_CASE("an interrupted request only waits for its attempts") {
     token_emitted, third and last -> same
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> same
     attempt_failed -> same
     attempt_failed, refused -> same
     attempt_failed, attempt 2 -> same
     attempt_drained -> gone: end_actor
     cancel_request -> same
     deadline_reached -> same
+    frames_overdue -> same
   )");
 }
 
@@ -258,12 +276,14 @@ TEST_CASE("a request that is gone is told everything in vain") {
     token_emitted, third and last -> same
     token_emitted, attempt 2 -> same
     phase_entered -> same
+    phase_entered, done -> same
     attempt_failed -> same
     attempt_failed, refused -> same
     attempt_failed, attempt 2 -> same
     attempt_drained -> same
     cancel_request -> same
     deadline_reached -> same
+    frames_overdue -> same
   )");
 }
 

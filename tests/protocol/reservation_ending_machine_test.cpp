@@ -8,18 +8,21 @@ using namespace baton::tests::reservation_states;
 TEST_CASE("a retiring reservation takes evidence and nothing else") {
   table(retiring(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> retiring: transfer_refused
+    manifest_offered, another dtype -> retiring: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
     lane_failed -> same
     lane_stopped -> same
     lane_lost -> quarantined: reservation_quarantined
-    commit -> retiring: commit_refused
+    commit -> retiring: decode_finished
     commit, another generation -> retiring: commit_refused
     revoke_reservation -> same
+    query_reservation -> retiring: decode_finished
+    manifest_offered, another hold -> retiring: transfer_refused
     lease_expired -> same
+    evidence_due -> retiring: stop_lane stop_lane arm_evidence
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same
@@ -30,18 +33,21 @@ TEST_CASE("a retiring reservation takes evidence and nothing else") {
 TEST_CASE("the readers' quiescence is the last evidence of a retiring reservation") {
   table(retiring_lanes_stopped(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> retiring: transfer_refused
+    manifest_offered, another dtype -> retiring: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
     lane_failed -> same
     lane_stopped -> same
     lane_lost -> same
-    commit -> retiring: commit_refused
+    commit -> retiring: decode_finished
     commit, another generation -> retiring: commit_refused
     revoke_reservation -> same
+    query_reservation -> retiring: decode_finished
+    manifest_offered, another hold -> retiring: transfer_refused
     lease_expired -> same
+    evidence_due -> same
     sequence_finished -> same
     sequence_quiesced -> reclaiming: forget_attempt reclaim_blocks
     hold_ended -> same
@@ -52,8 +58,8 @@ TEST_CASE("the readers' quiescence is the last evidence of a retiring reservatio
 TEST_CASE("a draining reservation refuses commits while its lanes may still be written") {
   table(draining(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> draining: transfer_refused
+    manifest_offered, another dtype -> draining: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
@@ -63,7 +69,10 @@ TEST_CASE("a draining reservation refuses commits while its lanes may still be w
     commit -> draining: commit_refused
     commit, another generation -> draining: commit_refused
     revoke_reservation -> same
+    query_reservation -> draining: reservation_revoked
+    manifest_offered, another hold -> draining: transfer_refused
     lease_expired -> same
+    evidence_due -> draining: stop_lane stop_lane arm_evidence
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same
@@ -74,8 +83,8 @@ TEST_CASE("a draining reservation refuses commits while its lanes may still be w
 TEST_CASE("the last lane's stop evidence reclaims a draining reservation") {
   table(draining_last(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> draining: transfer_refused
+    manifest_offered, another dtype -> draining: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
@@ -85,7 +94,10 @@ TEST_CASE("the last lane's stop evidence reclaims a draining reservation") {
     commit -> draining: commit_refused
     commit, another generation -> draining: commit_refused
     revoke_reservation -> same
+    query_reservation -> draining: reservation_revoked
+    manifest_offered, another hold -> draining: transfer_refused
     lease_expired -> same
+    evidence_due -> draining: stop_lane arm_evidence
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same
@@ -96,8 +108,8 @@ TEST_CASE("the last lane's stop evidence reclaims a draining reservation") {
 TEST_CASE("late evidence is the way out of the quarantine") {
   table(quarantined(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> quarantined: transfer_refused
+    manifest_offered, another dtype -> quarantined: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
@@ -107,7 +119,10 @@ TEST_CASE("late evidence is the way out of the quarantine") {
     commit -> quarantined: commit_refused
     commit, another generation -> quarantined: commit_refused
     revoke_reservation -> same
+    query_reservation -> quarantined: reservation_quarantined
+    manifest_offered, another hold -> quarantined: transfer_refused
     lease_expired -> same
+    evidence_due -> same
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same
@@ -118,18 +133,21 @@ TEST_CASE("late evidence is the way out of the quarantine") {
 TEST_CASE("a quarantined reservation with readers is not reclaimed by one of two proofs") {
   table(quarantined_readers(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> quarantined: transfer_refused
+    manifest_offered, another dtype -> quarantined: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
     lane_failed -> same
     lane_stopped -> same
     lane_lost -> same
-    commit -> quarantined: commit_refused
+    commit -> quarantined: reservation_quarantined
     commit, another generation -> quarantined: commit_refused
     revoke_reservation -> same
+    query_reservation -> quarantined: reservation_quarantined
+    manifest_offered, another hold -> quarantined: transfer_refused
     lease_expired -> same
+    evidence_due -> quarantined: stop_lane arm_evidence
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same
@@ -140,8 +158,8 @@ TEST_CASE("a quarantined reservation with readers is not reclaimed by one of two
 TEST_CASE("a reservation being reclaimed waits for the pool's word alone") {
   table(reclaiming(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> reclaiming: transfer_refused
+    manifest_offered, another dtype -> reclaiming: transfer_refused
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
@@ -151,7 +169,10 @@ TEST_CASE("a reservation being reclaimed waits for the pool's word alone") {
     commit -> reclaiming: commit_refused
     commit, another generation -> reclaiming: commit_refused
     revoke_reservation -> same
+    query_reservation -> reclaiming: reservation_revoked
+    manifest_offered, another hold -> reclaiming: transfer_refused
     lease_expired -> same
+    evidence_due -> same
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same
@@ -173,7 +194,10 @@ TEST_CASE("a reclaimed reservation is told everything in vain") {
     commit -> same
     commit, another generation -> same
     revoke_reservation -> same
+    query_reservation -> same
+    manifest_offered, another hold -> same
     lease_expired -> same
+    evidence_due -> same
     sequence_finished -> same
     sequence_quiesced -> same
     hold_ended -> same

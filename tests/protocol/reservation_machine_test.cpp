@@ -19,7 +19,10 @@ TEST_CASE("nothing but its grant may reach a reservation before it has begun") {
     commit -> aborts
     commit, another generation -> aborts
     revoke_reservation -> aborts
+    query_reservation -> aborts
+    manifest_offered, another hold -> aborts
     lease_expired -> aborts
+    evidence_due -> aborts
     sequence_finished -> aborts
     sequence_quiesced -> aborts
     hold_ended -> aborts
@@ -30,20 +33,22 @@ TEST_CASE("nothing but its grant may reach a reservation before it has begun") {
 TEST_CASE("a reserved reservation opens its lanes for a matching offer and no other") {
   table(reserved(), R"(
     begin_reservation -> aborts
-    manifest_offered -> reserved: open_lane open_lane
+    manifest_offered -> reserved: open_lane open_lane arm_evidence
     manifest_offered, another dtype -> reclaiming: reservation_revoked quarantine_blocks
       + forget_attempt reclaim_blocks
-    lane_opened -> aborts
-    lane_landed -> aborts
-    lane_landed, another digest -> aborts
-    lane_failed -> aborts
-    lane_stopped -> aborts
+    lane_opened -> same
+    lane_landed -> same
+    lane_landed, another digest -> same
+    lane_failed -> same
+    lane_stopped -> same
     lane_lost -> aborts
     commit -> reserved: commit_refused
     commit, another generation -> reserved: commit_refused
     revoke_reservation -> reclaiming: quarantine_blocks forget_attempt reclaim_blocks
-    lease_expired -> reclaiming: reservation_revoked quarantine_blocks forget_attempt
-      + reclaim_blocks
+    query_reservation -> reserved: reserve_granted
+    manifest_offered, another hold -> reserved: open_lane open_lane arm_evidence
+    lease_expired -> reclaiming: reservation_revoked quarantine_blocks forget_attempt reclaim_blocks
+    evidence_due -> same
     sequence_finished -> aborts
     sequence_quiesced -> aborts
     hold_ended -> aborts
@@ -57,16 +62,19 @@ TEST_CASE("a reservation whose lanes are not all open offers nothing to its sour
     manifest_offered -> same
     manifest_offered, another dtype -> same
     lane_opened -> same
-    lane_landed -> aborts
-    lane_landed, another digest -> aborts
+    lane_landed -> same
+    lane_landed, another digest -> same
     lane_failed -> draining: reservation_revoked quarantine_blocks stop_lane stop_lane
-    lane_stopped -> aborts
+    lane_stopped -> same
     lane_lost -> quarantined: reservation_revoked quarantine_blocks stop_lane
       + reservation_quarantined
     commit -> reserved: commit_refused
     commit, another generation -> reserved: commit_refused
     revoke_reservation -> draining: quarantine_blocks stop_lane stop_lane
+    query_reservation -> reserved: reserve_granted
+    manifest_offered, another hold -> reserved: transfer_refused
     lease_expired -> draining: reservation_revoked quarantine_blocks stop_lane stop_lane
+    evidence_due -> reserved: open_lane open_lane arm_evidence
     sequence_finished -> aborts
     sequence_quiesced -> aborts
     hold_ended -> aborts
@@ -77,8 +85,8 @@ TEST_CASE("a reservation whose lanes are not all open offers nothing to its sour
 TEST_CASE("a receiving reservation refuses every commit") {
   table(receiving(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> receiving: transfer_opened
+    manifest_offered, another dtype -> receiving: transfer_opened
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
@@ -89,7 +97,10 @@ TEST_CASE("a receiving reservation refuses every commit") {
     commit -> receiving: commit_refused
     commit, another generation -> receiving: commit_refused
     revoke_reservation -> draining: quarantine_blocks stop_lane stop_lane
+    query_reservation -> same
+    manifest_offered, another hold -> receiving: transfer_refused
     lease_expired -> draining: reservation_revoked quarantine_blocks stop_lane stop_lane
+    evidence_due -> receiving: ask_lane ask_lane arm_evidence
     sequence_finished -> aborts
     sequence_quiesced -> aborts
     hold_ended -> aborts
@@ -100,8 +111,8 @@ TEST_CASE("a receiving reservation refuses every commit") {
 TEST_CASE("the last lane completes a reservation only with the digest of the others") {
   table(one_landed(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> receiving: transfer_opened
+    manifest_offered, another dtype -> receiving: transfer_opened
     lane_opened -> same
     lane_landed -> complete: transfer_completed stop_lane stop_lane
     lane_landed, another digest -> draining: reservation_revoked quarantine_blocks stop_lane
@@ -113,7 +124,10 @@ TEST_CASE("the last lane completes a reservation only with the digest of the oth
     commit -> receiving: commit_refused
     commit, another generation -> receiving: commit_refused
     revoke_reservation -> draining: quarantine_blocks stop_lane stop_lane
+    query_reservation -> same
+    manifest_offered, another hold -> receiving: transfer_refused
     lease_expired -> draining: reservation_revoked quarantine_blocks stop_lane stop_lane
+    evidence_due -> receiving: ask_lane arm_evidence
     sequence_finished -> aborts
     sequence_quiesced -> aborts
     hold_ended -> aborts
@@ -124,19 +138,22 @@ TEST_CASE("the last lane completes a reservation only with the digest of the oth
 TEST_CASE("a complete reservation commits to the attempt and generation of its grant only") {
   table(complete(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> complete: transfer_opened
+    manifest_offered, another dtype -> complete: transfer_opened
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
-    lane_failed -> aborts
+    lane_failed -> same
     lane_stopped -> same
     lane_lost -> quarantined: reservation_revoked quarantine_blocks stop_lane
       + reservation_quarantined
     commit -> live: mark_live committed activate_sequence
     commit, another generation -> complete: commit_refused
     revoke_reservation -> draining: quarantine_blocks stop_lane stop_lane
+    query_reservation -> complete: transfer_completed
+    manifest_offered, another hold -> complete: transfer_refused
     lease_expired -> draining: reservation_revoked quarantine_blocks stop_lane stop_lane
+    evidence_due -> complete: stop_lane stop_lane arm_evidence
     sequence_finished -> aborts
     sequence_quiesced -> aborts
     hold_ended -> aborts
@@ -147,18 +164,21 @@ TEST_CASE("a complete reservation commits to the attempt and generation of its g
 TEST_CASE("a live reservation knows no lease and commits no second time") {
   table(live(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> live: transfer_opened
+    manifest_offered, another dtype -> live: transfer_opened
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
-    lane_failed -> aborts
+    lane_failed -> same
     lane_stopped -> same
     lane_lost -> same
-    commit -> live: commit_refused
+    commit -> live: committed
     commit, another generation -> live: commit_refused
     revoke_reservation -> retiring: cancel_sequence quarantine_blocks stop_lane stop_lane
+    query_reservation -> live: committed
+    manifest_offered, another hold -> live: transfer_refused
     lease_expired -> same
+    evidence_due -> live: stop_lane stop_lane arm_evidence
     sequence_finished -> retiring: decode_finished quarantine_blocks stop_lane stop_lane
     sequence_quiesced -> same
     hold_ended -> retiring: quarantine_blocks stop_lane stop_lane
@@ -169,18 +189,21 @@ TEST_CASE("a live reservation knows no lease and commits no second time") {
 TEST_CASE("a live reservation whose lanes have stopped waits for its readers") {
   table(live_lanes_stopped(), R"(
     begin_reservation -> aborts
-    manifest_offered -> same
-    manifest_offered, another dtype -> same
+    manifest_offered -> live: transfer_opened
+    manifest_offered, another dtype -> live: transfer_opened
     lane_opened -> same
     lane_landed -> same
     lane_landed, another digest -> same
-    lane_failed -> aborts
+    lane_failed -> same
     lane_stopped -> same
     lane_lost -> same
-    commit -> live: commit_refused
+    commit -> live: committed
     commit, another generation -> live: commit_refused
     revoke_reservation -> retiring: cancel_sequence quarantine_blocks
+    query_reservation -> live: committed
+    manifest_offered, another hold -> live: transfer_refused
     lease_expired -> same
+    evidence_due -> same
     sequence_finished -> retiring: decode_finished quarantine_blocks
     sequence_quiesced -> same
     hold_ended -> retiring: quarantine_blocks

@@ -38,9 +38,12 @@ inline state after(state s, const std::vector<reservation::event>& events) {
   return s;
 }
 
+inline manifest_offered first_offer() { return {sample_offer(), granted_id, {{7, 1}, 1}}; }
+inline manifest_offered another_offer() { return {sample_offer(), granted_id, {{7, 1}, 2}}; }
+
 inline state nascent() { return {}; }
 inline state reserved() { return reservation::step({}, sample_begin(), at_ms(0)).state; }
-inline state opening() { return after(reserved(), {manifest_offered{sample_offer()}}); }
+inline state opening() { return after(reserved(), {first_offer()}); }
 inline state receiving() {
   return after(opening(), {lane_opened{first_lane}, lane_opened{last_lane}});
 }
@@ -54,7 +57,7 @@ inline const sequence_finished finished{{1}, finish_reason::length, {}, 3};
 inline state retiring() { return after(live(), {finished}); }
 inline state retiring_lanes_stopped() { return after(live_lanes_stopped(), {finished}); }
 inline state draining() {
-  return after(receiving(), {revoke_reservation{sample_attempt(), some_reason}});
+  return after(receiving(), {revoke_reservation{sample_attempt(), granted_id, some_reason}});
 }
 inline state draining_last() { return after(draining(), {lane_stopped{first_lane}}); }
 inline state quarantined() { return after(draining_last(), {lane_lost{last_lane, some_reason}}); }
@@ -71,8 +74,8 @@ inline std::vector<labelled<reservation::event>> every_event() {
   ++stale.generation_sum;
   return {
     {"begin_reservation", sample_begin()},
-    {"manifest_offered", manifest_offered{sample_offer()}},
-    {"manifest_offered, another dtype", manifest_offered{other}},
+    {"manifest_offered", first_offer()},
+    {"manifest_offered, another dtype", manifest_offered{other, granted_id, first_offer().hold}},
     {"lane_opened", lane_opened{last_lane}},
     {"lane_landed", lane_landed{last_lane, 5}},
     {"lane_landed, another digest", lane_landed{last_lane, 6}},
@@ -81,8 +84,11 @@ inline std::vector<labelled<reservation::event>> every_event() {
     {"lane_lost", lane_lost{last_lane, some_reason}},
     {"commit", sample_commit(sample_granted().granted)},
     {"commit, another generation", stale},
-    {"revoke_reservation", revoke_reservation{sample_attempt(), some_reason}},
+    {"revoke_reservation", revoke_reservation{sample_attempt(), granted_id, some_reason}},
+    {"query_reservation", query_reservation{sample_attempt(), granted_id}},
+    {"manifest_offered, another hold", another_offer()},
     {"lease_expired", lease_expired{}},
+    {"evidence_due", evidence_due{}},
     {"sequence_finished", finished},
     {"sequence_quiesced", sequence_quiesced{{1}}},
     {"hold_ended", hold_ended{}},

@@ -60,7 +60,7 @@ public:
   destination() {
     take(d3(request_bytes));
     take(ask(17));
-    take(manifest_offered{offer()});
+    take(manifest_offered{offer(), granted_.reservation, {}});
     for (auto& [id, lane] : lanes_)
       take(id, lane_admitted{id});
   }
@@ -266,7 +266,7 @@ TEST_CASE("each mismatch of a manifest is refused by name before a lane is opene
     const auto s = reservation::step({}, begin_reservation{opened, teaching_model(), lease_ms}, {});
     manifest offered = sample.offer();
     REQUIRE(falsify(offered, path));
-    const auto result = reservation::step(s.state, manifest_offered{offered}, {});
+    const auto result = reservation::step(s.state, manifest_offered{offered, {}, {}}, {});
     CHECK(result.effects.size() == 4); // revoked, quarantined, forgotten, reclaimed: no lane
     const failure& why = std::get<reservation_revoked>(result.effects.at(0)).why;
     CHECK(why.why == reason::manifest_mismatch);
@@ -287,7 +287,10 @@ bool play(destination& d, int step, bool readers_quiet) {
   case arrive_1: d.arrive(step == arrive_0 ? 0 : 1); break;
   case complete: d.acknowledge_abort(); break; // callbacks of lanes that were told to stop
   case commit_it: d.commit_attempt(); break;
-  case cancel: d.take(revoke_reservation{d.granted().attempt, {reason::cancelled, ""}}); break;
+  case cancel:
+    d.take(revoke_reservation{
+      d.granted().attempt, d.granted().reservation, {reason::cancelled, ""}});
+    break;
   default:
     d.acknowledge_abort();
     if (!d.said("cancel_sequence"))

@@ -227,8 +227,8 @@ private:
   }
   void run_effect(attempt_part&, const claim_commit& e) { tell(current_->request, e); }
   void run_effect(attempt_part&, const phase_entered& e) { tell(current_->request, e); }
-  void run_effect(attempt_part&, const commit& e) { tell(current_->reservation, e); }
-  void run_effect(attempt_part&, const revoke_reservation& e) { tell(current_->reservation, e); }
+  void run_effect(attempt_part&, const commit& e) { tell(d_pool_, e); }
+  void run_effect(attempt_part&, const revoke_reservation& e) { tell(d_pool_, e); }
   void run_effect(attempt_part&, const attempt_drained& e) {
     tell(current_->request, e);
     tell(router_, e);
@@ -244,6 +244,9 @@ private:
     current_->hold = {from.node, "source_hold/" + number(e.hold), "source_hold", {}};
     tell(current_->hold, begin_hold{e, sample_model(), ranks, sample_block_tokens, 0});
   }
+  void run_effect(pool_part&, const commit& e) { tell(current_->reservation, e); }
+  void run_effect(pool_part&, const revoke_reservation& e) { tell(current_->reservation, e); }
+  void run_effect(pool_part&, const manifest_offered& e) { tell(current_->reservation, e); }
   void run_effect(pool_part& from, const blocks_reclaimed& e) {
     const bool to_hold = &from == &p_pool_
                          || (script_.in_place && holds_.count(e.reservation.number) > 0);
@@ -263,7 +266,7 @@ private:
   void run_effect(hold_part&, const prefill_accepted& e) { tell(current_->attempt, e); }
   void run_effect(hold_part&, const prefill_finished& e) { tell(current_->attempt, e); }
   void run_effect(hold_part&, const source_released& e) { tell(current_->attempt, e); }
-  void run_effect(hold_part&, const manifest_offered& e) { tell(current_->reservation, e); }
+  void run_effect(hold_part&, const manifest_offered& e) { tell(d_pool_, e); }
   void run_effect(hold_part&, const lane_landed& e) { tell(current_->reservation, e); }
   void run_effect(hold_part&, const lane_stopped& e) { tell(current_->reservation, e); }
   void run_effect(hold_part&, submit_prefill e) {

@@ -50,7 +50,7 @@ TEST_CASE("a wrong line is an error with the field and the reason") {
   CHECK(error_of("{}") == "end: missing");
   CHECK(error_of("{\"trace\":9,\"node\":\"n\",\"life\":\"00000000000000000000000000000000\","
                  "\"cluster\":\"c\",\"opened_unix_ms\":0}")
-        == "trace: version 9, this program reads 1");
+        == "trace: version 9, this program reads 2");
 }
 
 TEST_CASE("a sender names its node before the first colon") {

@@ -1,0 +1,50 @@
+// One rank's memory of the lanes that may not begin any more: each lane begins once, whatever is
+// repeated or overtaken on the way to the rank.
+//
+//   open_lane:  known: it answers   may_begin: start it     else: it has ended; say so again
+//   stop_lane:  known: it stops     else: forbid, and say that it has stopped
+//
+// Without this, "that lane is unknown, so it has stopped" would be a lie: its open_lane may still
+// be on the way, and the lane would begin to write into blocks that are another request's by then.
+// The fence is a generation, not a time and not a list of lanes. A lane's first block with its
+// generation names one grant for ever (I4), and the floor keeps the highest generation for each
+// block and peer rank. So it is bounded by the pool's size, and forgets nothing that matters.
+// A destination rank has one for its lanes, a source rank one for its feeds; both live as long as
+// the group does, whose leader never repeats a generation in its life.
+#pragma once
+
+#include "protocol/ids.hpp"
+
+#include <map>
+#include <utility>
+
+namespace baton::protocol {
+
+class lane_floor {
+public:
+  /// True once for each lane, and never after forbid. `peer` is the rank at the other end, `fence`
+  /// the lane's first block at this end.
+  bool may_begin(rank_id peer, const block_ref& fence);
+
+  /// The lane does not begin any more, if it has not begun.
+  void forbid(rank_id peer, const block_ref& fence);
+
+  /// The lane has begun, and ended by its reader's receipt (a feed).
+  void note_received(rank_id peer, const block_ref& fence);
+  bool was_received(rank_id peer, const block_ref& fence) const;
+
+  static constexpr const char* type = "lane_floor";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("floors", s.floors_));
+  }
+
+private:
+  struct entry {
+    generation highest;
+    bool received = false; ///< that lane ended by a receipt
+  };
+  std::map<std::pair<rank_id, block_id>, entry> floors_;
+};
+
+} // namespace baton::protocol
