@@ -34,8 +34,10 @@ bool world::is_deadline(const timer& t) const {
 /// a mailbox never does.
 bool world::may_arrive(std::size_t index) const {
   const mail& m = mail_[index];
+  if (setup_->overtaking && !m.local && !setup_->merging)
+    return true;
   for (std::size_t i = 0; i < index; ++i) {
-    if (same_mail(mail_[i], m))
+    if (setup_->merging && same_mail(mail_[i], m))
       return false; // the same move
     if ((m.local || !setup_->overtaking) && same_pair(mail_[i], m))
       return false;
@@ -51,10 +53,35 @@ bool world::is_enabled(const timer& t, bool idle) const {
   return idle || left_.impatience > 0;
 }
 
+/// The router's word of a loss follows its word of the placement.
+bool world::has_been_placed(const party& p) const {
+  const auto& s = known_->state<kind::attempt>(p.state);
+  return !std::holds_alternative<attempt::nascent>(s)
+         && !std::holds_alternative<attempt::placing>(s);
+}
+
 void world::enabled(std::vector<action>& out) const {
   out.clear();
+  add_ordinary(out);
+  add_timers(out);
+  if (healed_)
+    return;
+  if (!out.empty())
+    out.front().dull = true;
+  if (bounded() && left_.deviations == 0) {
+    out.resize(std::min<std::size_t>(out.size(), 1));
+    return;
+  }
+  if (bounded() && mail_.size() > 1)
+    out.push_back({what::delay, false, 0, 0});
+  add_faults(out);
+}
+
+/// What devices and the network do when all is well, in any order.
+void world::add_ordinary(std::vector<action>& out) const {
   const auto add = [&](what k, std::size_t index, std::size_t arg = 0) {
-    out.push_back({k, static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(arg)});
+    out.push_back(
+      {k, false, static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(arg)});
   };
   for (std::size_t i = 0; i < mail_.size(); ++i)
     if (may_arrive(i))
@@ -73,29 +100,34 @@ void world::enabled(std::vector<action>& out) const {
   }
   for (std::size_t i = 0; i < parties_.size(); ++i) {
     const party& p = parties_[i];
-    if (address::unpacked(p.who).what == kind::attempt
+    if (address::unpacked(p.who).what == kind::attempt && has_been_placed(p)
         && ((p.knows.decode_pool != 0 && !lives(p.knows.decode_pool))
             || (p.knows.prefill_pool != 0 && !lives(p.knows.prefill_pool))))
       add(what::learn, i);
   }
+}
+
+void world::add_timers(std::vector<action>& out) const {
+  const auto add = [&](std::size_t index) {
+    out.push_back({what::fire, false, static_cast<std::uint16_t>(index), 0});
+  };
   const bool idle = out.empty();
   if (healed_) { // time passes as it does, and only when all else rests
     const auto next = std::min_element(
       timers_.begin(), timers_.end(),
       [&](const timer& a, const timer& b) { return left_ms(a) < left_ms(b); });
     if (idle && next != timers_.end())
-      add(what::fire, static_cast<std::size_t>(next - timers_.begin()));
+      add(static_cast<std::size_t>(next - timers_.begin()));
     return;
   }
   for (std::size_t i = 0; i < timers_.size(); ++i)
     if (is_enabled(timers_[i], idle))
-      add(what::fire, i);
-  add_faults(out);
+      add(i);
 }
 
 void world::add_faults(std::vector<action>& out) const {
   const auto add = [&](what k, std::size_t index) {
-    out.push_back({k, static_cast<std::uint16_t>(index), 0});
+    out.push_back({k, false, static_cast<std::uint16_t>(index), 0});
   };
   if (left_.losses > 0 || left_.copies > 0)
     for (std::size_t i = 0; i < mail_.size(); ++i) {
@@ -106,6 +138,11 @@ void world::add_faults(std::vector<action>& out) const {
       if (left_.losses > 0)
         add(what::lose, i);
     }
+  if (left_.spoils > 0)
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      for (std::uint32_t posted = rows_[i].posted; posted != 0; posted &= posted - 1)
+        out.push_back({what::spoil, false, static_cast<std::uint16_t>(i),
+                       static_cast<std::uint16_t>(__builtin_ctz(posted))});
   if (left_.cancels > 0)
     for (std::size_t i = 0; i < clients_.size(); ++i)
       if (clients_[i].outcome == 0)
@@ -162,6 +199,8 @@ bool world::sequences_idle() const {
 
 void world::apply(const action& a) {
   const std::size_t i = a.index;
+  if (bounded() && !a.dull && !healed_)
+    --left_.deviations;
   switch (a.kind) {
   case what::deliver:
   case what::repeat: {
@@ -178,6 +217,10 @@ void world::apply(const action& a) {
     mail_.erase(mail_.begin() + a.index);
     break;
   case what::land: land(i, a.arg); break;
+  case what::spoil:
+    --left_.spoils;
+    fail_read(i, a.arg, {reason::corrupt, "the bytes of a piece are wrong"});
+    break;
   case what::compute: compute(i, static_cast<std::uint8_t>(a.arg)); break;
   case what::fire: fire(i); break;
   case what::cancel: {
@@ -199,6 +242,7 @@ void world::apply(const action& a) {
     break;
   case what::restart: restart(static_cast<std::uint8_t>(i)); break;
   case what::learn: learn_loss(i); break;
+  case what::delay: std::rotate(mail_.begin(), mail_.begin() + 1, mail_.end()); break;
   }
   settle();
 }

@@ -2,18 +2,32 @@
 
 #include "protocol/assert.hpp"
 #include "tests/sim/judge.hpp"
+#include "tests/sim/marks.hpp"
 #include "tests/sim/routes.hpp"
 
 namespace baton::sim {
 
 using namespace protocol;
 
-std::size_t catalogue::step_hash::operator()(const step_key& k) const {
-  std::uint64_t h = k.self * 0x9e3779b97f4a7c15ULL;
-  h = (h ^ (h >> 29) ^ k.state) * 0xbf58476d1ce4e5b9ULL;
-  h = (h ^ (h >> 31) ^ k.event) * 0x94d049bb133111ebULL;
-  h = (h ^ (h >> 30) ^ static_cast<std::uint64_t>(k.now_ms)) * 0x9e3779b97f4a7c15ULL;
-  return h ^ (h >> 32);
+/// Where the step is, or where it would be put.
+std::size_t catalogue::slot_of(const step_key& k) const {
+  std::uint64_t h = (std::uint64_t{k.self} << 32 | k.state) * 0x9e3779b97f4a7c15ULL;
+  h ^= h >> 29;
+  h = (h ^ (std::uint64_t{k.event} << 32 | static_cast<std::uint32_t>(k.now_ms)))
+      * 0xbf58476d1ce4e5b9ULL;
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = (h ^ h >> 32) & mask;
+  while (slots_[at].reaction != 0 && !(slots_[at].key == k))
+    at = (at + 1) & mask;
+  return at;
+}
+
+void catalogue::grow() {
+  std::vector<step_slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  for (const step_slot& s : old)
+    if (s.reaction != 0)
+      slots_[slot_of(s.key)] = s;
 }
 
 template <kind K>
@@ -33,6 +47,7 @@ reaction catalogue::compute(const address& self, std::uint32_t before, std::uint
       r.broken = judge_pool(was, made.state, r.changes);
     if constexpr (K == kind::request)
       r.broken = judge_request(was, r.commands);
+    reach_marks(K, name_of(was), event_name(K, event_number), name_of(made.state));
     r.next = put_state<K>(made.state);
   } catch (const assertion_broken& e) {
     r.broken = std::string("assertion: ") + e.what + " (" + name_of(was) + ", "
@@ -43,15 +58,21 @@ reaction catalogue::compute(const address& self, std::uint32_t before, std::uint
 
 const reaction& catalogue::react(std::uint32_t self, std::uint32_t state, std::uint32_t event,
                                  std::int64_t now_ms) {
+  const kind what = address::unpacked(self).what;
+  if (what == kind::lane || what == kind::feed)
+    now_ms = 0; // these machines look at no clock
   const step_key key{self, state, event, now_ms};
-  const auto it = reactions_.find(key);
-  if (it != reactions_.end())
-    return it->second;
+  const step_slot& known = slots_[slot_of(key)];
+  if (known.reaction != 0)
+    return reactions_[known.reaction - 1];
   const address who = address::unpacked(self);
-  auto made = with_kind(who.what, [&](auto k) {
+  reactions_.push_back(with_kind(who.what, [&](auto k) {
     return compute<k.value>(who, state, event, now_ms);
-  });
-  return reactions_.emplace(key, std::move(made)).first->second;
+  }));
+  if (reactions_.size() * 2 > slots_.size())
+    grow();
+  slots_[slot_of(key)] = {key, static_cast<std::uint32_t>(reactions_.size())};
+  return reactions_.back();
 }
 
 std::uint32_t catalogue::nascent(kind what) {

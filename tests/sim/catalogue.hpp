@@ -7,6 +7,7 @@
 #include "protocol/block_pool.hpp"
 #include "protocol/feed.hpp"
 #include "protocol/lane.hpp"
+#include "protocol/lane_floor.hpp"
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
 #include "protocol/source_hold.hpp"
@@ -89,10 +90,9 @@ enum class op : std::uint8_t {
 struct contacts {
   std::uint32_t decode_pool = 0;
   std::uint32_t prefill_pool = 0;
-  std::uint32_t reservation = 0;
   std::uint32_t hold = 0;
 };
-enum class contact : std::uint32_t { decode_pool, prefill_pool, reservation, hold };
+enum class contact : std::uint32_t { decode_pool, prefill_pool, hold };
 
 struct command {
   op what = op::send;
@@ -150,7 +150,11 @@ struct cluster_shape {
 
 class catalogue {
 public:
-  explicit catalogue(const cluster_shape& shape) : shape_(shape) { blocks_.put({}); }
+  explicit catalogue(const cluster_shape& shape) : shape_(shape) {
+    blocks_.put({});
+    floors_.put({});
+    slots_.resize(1U << 12);
+  }
 
   const cluster_shape& shape() const { return shape_; }
 
@@ -174,6 +178,8 @@ public:
   const work& work_at(std::uint32_t id) const { return works_.at(id); }
   std::uint32_t put_blocks(const block_table& t) { return blocks_.put(t); }
   const block_table& blocks_at(std::uint32_t id) const { return blocks_.at(id); }
+  std::uint32_t put_floor(const protocol::lane_floor& f) { return floors_.put(f); }
+  const protocol::lane_floor& floor_at(std::uint32_t id) const { return floors_.at(id); }
 
   /// The step of `self`'s machine. `now_ms` is that node's clock.
   const reaction& react(std::uint32_t self, std::uint32_t state, std::uint32_t event,
@@ -209,9 +215,12 @@ private:
       return a.self == b.self && a.state == b.state && a.event == b.event && a.now_ms == b.now_ms;
     }
   };
-  struct step_hash {
-    std::size_t operator()(const step_key& k) const;
+  struct step_slot {
+    step_key key{};
+    std::uint32_t reaction = 0; ///< number + 1; 0: empty
   };
+  std::size_t slot_of(const step_key& k) const;
+  void grow();
 
   template <kind K>
   reaction compute(const address& self, std::uint32_t state, std::uint32_t event,
@@ -221,7 +230,9 @@ private:
   tables_of<machines>::type tables_;
   interned<work> works_;
   interned<block_table> blocks_;
-  std::unordered_map<step_key, reaction, step_hash> reactions_;
+  interned<protocol::lane_floor> floors_;
+  std::deque<reaction> reactions_;
+  std::vector<step_slot> slots_; ///< open addressing: a look-up is most of a simulated step
 };
 
 /// Calls `f` with the kind as a constant.

@@ -6,6 +6,8 @@ namespace baton::sim {
 
 namespace {
 
+constexpr std::size_t lines_shown_max = 300;
+
 class scribe : public run_observer, public world::observer {
 public:
   void begins(world& w) override {
@@ -14,7 +16,7 @@ public:
   }
   void acts(const world& w, const action& a) override { line(w.describe(a)); }
   void heals(const world&) override {
-    text += "      -- faults stop; what is down is restarted --\n";
+    lines_.push_back("      -- faults stop; what is down is restarted --\n");
   }
 
   void stepped(const world& w, std::uint32_t who, std::uint32_t, std::uint32_t before,
@@ -24,19 +26,34 @@ public:
     const std::string was = known.state_name(a.what, before);
     const std::string is = made.broken.empty() ? known.state_name(a.what, made.next) : "BROKEN";
     if (was != is)
-      text += "         " + to_string(a, prefill_groups_) + ": " + was + " -> " + is + " ("
-              + known.event_name(a.what, event) + ")\n";
+      lines_.push_back("         " + to_string(a, prefill_groups_) + ": " + was + " -> " + is + " ("
+                       + known.event_name(a.what, event) + ")\n");
+  }
+
+  /// The first lines and the last: a run that never rests says the same for ever.
+  std::string shown() const {
+    if (lines_.size() <= lines_shown_max)
+      return join(0, lines_.size());
+    const std::size_t half = lines_shown_max / 2;
+    return join(0, half) + "      … " + std::to_string(lines_.size() - lines_shown_max)
+           + " lines …\n" + join(lines_.size() - half, lines_.size());
   }
 
   void line(const std::string& what) {
     char number[16];
     std::snprintf(number, sizeof number, "%4u  ", ++count_);
-    text += number + what + "\n";
+    lines_.push_back(number + what + "\n");
   }
 
-  std::string text;
-
 private:
+  std::string join(std::size_t from, std::size_t to) const {
+    std::string text;
+    for (std::size_t i = from; i < to; ++i)
+      text += lines_[i];
+    return text;
+  }
+
+  std::vector<std::string> lines_;
   std::uint32_t count_ = 0;
   std::uint8_t prefill_groups_ = 1;
 };
@@ -46,7 +63,7 @@ private:
 std::string chart_of(const tape& t) {
   scribe s;
   const run_result r = replay(t, &s);
-  return s.text + (r.broken.empty() ? "      nothing broke\n" : "      " + r.broken + "\n");
+  return s.shown() + (r.broken.empty() ? "      nothing broke\n" : "      " + r.broken + "\n");
 }
 
 std::string chart_of(const world_setup& setup, const std::vector<action>& way) {
@@ -62,7 +79,7 @@ std::string chart_of(const world_setup& setup, const std::vector<action>& way) {
     s.acts(w, a);
     w.apply(a);
   }
-  return s.text;
+  return s.shown();
 }
 
 } // namespace baton::sim

@@ -9,7 +9,7 @@ using namespace protocol;
 namespace {
 
 template <class Opened, class State>
-const Opened* opened_of(const State& state) {
+const Opened* opened_in(const State& state) {
   return std::visit(
     [](const auto& s) -> const Opened* {
       using here = std::decay_t<decltype(s)>;
@@ -28,13 +28,15 @@ group_life home_of(std::uint32_t who) { return address::unpacked(who).home; }
 
 } // namespace
 
+const open_feed* opened_of(const feed::state& state) { return opened_in<open_feed>(state); }
+
 const open_feed* world::opened_feed(std::uint32_t who) const {
   const party* p = find(who);
-  return p == nullptr ? nullptr : opened_of<open_feed>(known_->state<kind::feed>(p->state));
+  return p == nullptr ? nullptr : opened_of(known_->state<kind::feed>(p->state));
 }
 const open_lane* world::opened_lane(std::uint32_t who) const {
   const party* p = find(who);
-  return p == nullptr ? nullptr : opened_of<open_lane>(known_->state<kind::lane>(p->state));
+  return p == nullptr ? nullptr : opened_in<open_lane>(known_->state<kind::lane>(p->state));
 }
 
 // ---- the destination rank's table of grants -----------------------------------------------------
@@ -99,9 +101,10 @@ void world::offered(const mail& m) {
     notify(nobody, letter::rejected);
     return;
   }
-  if (((row->posted | row->landed) & bit(m.event)) != 0)
+  const std::uint32_t fresh = m.event & ~(row->posted | row->landed);
+  if (fresh == 0)
     return; // a repeated offer adds nothing
-  row->posted |= bit(m.event);
+  row->posted |= fresh;
   row->source = m.blocks;
 }
 
@@ -123,7 +126,6 @@ void world::queried(const mail& m) {
 /// The outstanding read of a piece ends: with its bytes, or with an error when its source is dead.
 void world::land(std::size_t index, std::uint32_t piece) {
   table_row& row = rows_[index];
-  row.posted &= ~bit(piece);
   const std::uint32_t lane = row.lane;
   const open_lane* opened = opened_lane(lane);
   if (opened == nullptr) {
@@ -131,12 +133,10 @@ void world::land(std::size_t index, std::uint32_t piece) {
     return;
   }
   if (!lives(row.feed)) {
-    step(*find(lane), lane,
-         known_->put_event<kind::lane>(
-           offer_refused{opened->lane, piece, {reason::peer_lost, "the source is gone"}}));
-    quiesce_if_idle(index);
+    fail_read(index, piece, {reason::peer_lost, "the source is gone"});
     return;
   }
+  row.posted &= ~bit(piece);
   block_ref block;
   const bool resume = piece == resume_piece;
   const auto pieces = static_cast<std::uint32_t>(opened->blocks.size());
@@ -153,6 +153,16 @@ void world::land(std::size_t index, std::uint32_t piece) {
   row.landed |= bit(piece);
   const piece_landed landed{opened->lane, resume ? pieces : piece, block, 64, 5};
   step(*find(lane), lane, known_->put_event<kind::lane>(landed));
+  quiesce_if_idle(index);
+}
+
+void world::fail_read(std::size_t index, std::uint32_t piece, const failure& why) {
+  table_row& row = rows_[index];
+  row.posted &= ~bit(piece);
+  const std::uint32_t lane = row.lane;
+  if (const open_lane* opened = opened_lane(lane))
+    step(*find(lane), lane,
+         known_->put_event<kind::lane>(offer_refused{opened->lane, piece, why}));
   quiesce_if_idle(index);
 }
 

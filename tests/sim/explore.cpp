@@ -116,15 +116,18 @@ private:
       if (!result_.broken.empty())
         return;
     }
-    if (actions_.empty() && !at_.drained())
-      for (const auto& left : at_.not_drained())
-        fail("I16: nothing can happen any more and " + left, index, nullptr);
+    if (actions_.empty())
+      must_rest(at_, index);
   }
 
   /// One state in so many is healed, and must then come to rest.
   void judge(const world& w, std::uint32_t index) {
     if (limits_.heal_one_in == 0 || index % limits_.heal_one_in != 0)
       return;
+    must_rest(w, index);
+  }
+
+  void must_rest(const world& w, std::uint32_t index) {
     ++result_.healed;
     world healed = w;
     healed.heal();

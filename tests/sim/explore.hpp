@@ -13,7 +13,7 @@ struct explore_limits {
   double seconds_max = 600;
   /// Of so many states one is healed and run to its end, to see that everything drains (I15, I16);
   /// 0: none is.
-  std::uint32_t heal_one_in = 64;
+  std::uint32_t heal_one_in = 256;
 };
 
 struct exploration {
@@ -30,9 +30,9 @@ struct exploration {
 
 exploration explore(const world_setup& setup, const explore_limits& limits);
 
-/// Runs a healed world fairly until nothing is left to do: "" or what did not drain. Adds the steps
-/// it took to `steps`, and shows each to `observer`.
-std::string run_to_rest(world& w, std::uint32_t steps_max = 5'000, run_observer* observer = nullptr,
-                        std::uint64_t* steps = nullptr);
+/// Runs a healed world fairly until nothing is left to do: "" or what did not drain. Adds the
+/// actions it took to `actions`, and shows each to `observer`.
+std::string run_to_rest(world& w, std::uint32_t actions_max = 5'000,
+                        run_observer* observer = nullptr, std::uint64_t* actions = nullptr);
 
 } // namespace baton::sim

@@ -31,6 +31,8 @@ void world::crash(std::uint8_t group) {
   drop(mail_, [&](const mail& m) { return of_it(m.to) && m.what != letter::query; });
   drop(mail_, [&](const mail& m) { return m.local && of_it(m.from); });
   for (std::uint8_t r = 0; r < 4; ++r)
+    floors_[group * std::size_t{4} + r] = 0; // a new life repeats no generation's owner
+  for (std::uint8_t r = 0; r < 4; ++r)
     for (std::uint32_t b = 0; b < memory_.size() / (groups_.size() * 4); ++b)
       memory(group, r, b) = 0;
 }
@@ -78,6 +80,7 @@ void world::learn_loss(std::size_t index) {
 void world::heal() {
   healed_ = true;
   left_ = {};
+  left_.deviations = any_number;
   for (std::uint8_t g = 0; g < groups_.size(); ++g)
     if (!groups_[g].alive)
       restart(g);

@@ -4,18 +4,18 @@
 
 namespace baton::sim {
 
-std::string run_to_rest(world& w, std::uint32_t steps_max, run_observer* observer,
-                        std::uint64_t* steps) {
+std::string run_to_rest(world& w, std::uint32_t actions_max, run_observer* observer,
+                        std::uint64_t* actions) {
   std::vector<action> next;
-  for (std::uint32_t i = 0; i < steps_max; ++i) {
+  for (std::uint32_t i = 0; i < actions_max; ++i) {
     w.enabled(next);
     if (next.empty() || w.drained())
       break;
     if (observer != nullptr)
       observer->acts(w, next.front());
     w.apply(next.front());
-    if (steps != nullptr)
-      ++*steps;
+    if (actions != nullptr)
+      ++*actions;
     if (!w.broken().empty())
       return w.broken();
   }

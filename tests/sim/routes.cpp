@@ -49,6 +49,7 @@ void route(const route_context& c, const request::effect& effect) {
                  device(c, op::outcome, static_cast<std::uint32_t>(e.kind));
                },
                [&](const arm_timer& e) { wake<kind::request>(c, e.delay_ms, deadline_reached{}); },
+               [&](const arm_frames& e) { wake<kind::request>(c, e.delay_ms, frames_overdue{}); },
                [&](const end_actor&) { device(c, op::end); },
              },
              effect);
@@ -56,27 +57,31 @@ void route(const route_context& c, const request::effect& effect) {
 
 void route(const route_context& c, const attempt::effect& effect) {
   const address request{kind::request, {}, static_cast<std::uint16_t>(c.self.number / 8), 0, 0, {}};
+  const auto decode_pool = [&](const auto& e) {
+    to_contact<kind::pool>(c, contact::decode_pool, e);
+  };
+  const auto source_pool = [&](const auto& e) {
+    to_contact<kind::pool>(c, contact::prefill_pool, e);
+  };
   std::visit(overloaded{
                [&](const place_attempt&) { device(c, op::place); },
                [&](reserve_request e) {
                  e.prompt.ids.assign(e.spec.prompt_tokens, 1);
-                 to_contact<kind::pool>(c, contact::decode_pool, e);
+                 decode_pool(e);
                },
                [&](start_prefill e) {
                  e.prompt.ids.assign(e.spec.prompt_tokens, 1);
-                 to_contact<kind::pool>(c, contact::prefill_pool, e);
+                 source_pool(e);
                },
                [&](const withdraw_attempt& e) {
-                 to_contact<kind::pool>(c, contact::decode_pool, e);
-                 to_contact<kind::pool>(c, contact::prefill_pool, e);
+                 e.side == hand_off_side::destination ? decode_pool(e) : source_pool(e);
                },
-               [&](const commit& e) {
-                 to_contact<kind::reservation>(c, contact::reservation, e);
-               },
-               [&](const revoke_reservation& e) {
-                 to_contact<kind::reservation>(c, contact::reservation, e);
-               },
-               [&](const cancel_source& e) { to_contact<kind::hold>(c, contact::hold, e); },
+               [&](const commit& e) { decode_pool(e); },
+               [&](const revoke_reservation& e) { decode_pool(e); },
+               [&](const query_reservation& e) { decode_pool(e); },
+               [&](const cancel_source& e) { source_pool(e); },
+               [&](const query_source& e) { source_pool(e); },
+               [&](const arm_answer& e) { wake<kind::attempt>(c, e.delay_ms, answer_overdue{}); },
                [&](const end_actor&) { device(c, op::end); },
                [&](const auto& e) { to<kind::request>(c, request, e); },
              },
@@ -85,49 +90,53 @@ void route(const route_context& c, const attempt::effect& effect) {
 
 void route(const route_context& c, const pool::effect& effect) {
   const auto& shape = c.known.shape();
-  const auto holder = [&](reservation_id id, kind what) {
-    return address{what, group_life_of(id.owner), static_cast<std::uint16_t>(id.number), 0, 0, {}};
+  const auto reservation = [&](const auto& e) {
+    to<kind::reservation>(c, reservation_address(e.reservation), e);
   };
+  const auto hold = [&](const auto& e) { to<kind::hold>(c, hold_address(e.hold), e); };
   std::visit(overloaded{
                [&](const open_reservation& e) {
-                 to<kind::reservation>(c, holder(e.granted.reservation, kind::reservation),
+                 to<kind::reservation>(c, reservation_address(e.granted.reservation),
                                        begin_reservation{e, small_model(), shape.lease_ms},
                                        op::open);
                },
                [&](const open_hold& e) {
-                 to<kind::hold>(c, holder(e.hold, kind::hold),
+                 to<kind::hold>(c, hold_address(e.hold),
                                 begin_hold{e, small_model(), shape.prefill_ranks,
                                            small_block_tokens, shape.retention_ms},
                                 op::open);
                },
-               [&](const reserve_refused& e) {
-                 to<kind::attempt>(c, attempt_address(e.attempt), e);
-               },
-               [&](const prefill_refused& e) {
-                 to<kind::attempt>(c, attempt_address(e.attempt), e);
-               },
+               [&](const manifest_offered& e) { reservation(e); },
+               [&](const commit& e) { reservation(e); },
+               [&](const revoke_reservation& e) { reservation(e); },
+               [&](const query_reservation& e) { reservation(e); },
+               [&](const cancel_source& e) { hold(e); },
+               [&](const query_source& e) { hold(e); },
+               [&](const transfer_refused& e) { hold(e); },
                [&](const blocks_reclaimed& e) {
                  if (shape.decodes(c.self.home.group))
-                   to<kind::reservation>(c, holder(e.reservation, kind::reservation), e);
+                   reservation(e);
                  else
-                   to<kind::hold>(c, holder(e.reservation, kind::hold), e);
+                   to<kind::hold>(c, hold_address(e.reservation), e);
                },
                [&](const arm_timer& e) { wake<kind::pool>(c, e.delay_ms, wait_expired{}); },
+               [&](const auto& e) { to<kind::attempt>(c, attempt_address(e.attempt), e); },
              },
              effect);
 }
 
 void route(const route_context& c, const reservation::effect& effect) {
   const auto pool = [&](const auto& e) { to<kind::pool>(c, own_pool(c), e); };
+  const auto lane = [&](const auto& e) { to<kind::lane>(c, lane_address(e.lane), e); };
   std::visit(overloaded{
                [&](const reserve_granted& e) {
                  to<kind::attempt>(c, attempt_address(e.granted.attempt), e);
                },
-               [&](const open_lane& e) {
-                 to<kind::lane>(c, lane_address(e.lane), e, op::open);
-               },
-               [&](const stop_lane& e) { to<kind::lane>(c, lane_address(e.lane), e); },
-               [&](const transfer_opened& e) { to_contact<kind::hold>(c, contact::hold, e); },
+               [&](const open_lane& e) { lane(e); },
+               [&](const ask_lane& e) { lane(e); },
+               [&](const stop_lane& e) { lane(e); },
+               [&](const transfer_opened& e) { to<kind::hold>(c, hold_address(e.hold), e); },
+               [&](const transfer_refused& e) { to<kind::hold>(c, hold_address(e.hold), e); },
                [&](const mark_live& e) { pool(e); },
                [&](const quarantine_blocks& e) { pool(e); },
                [&](const reclaim_blocks& e) { pool(e); },
@@ -143,6 +152,9 @@ void route(const route_context& c, const reservation::effect& effect) {
                  wake<kind::reservation>(c, e.delay_ms, lease_expired{});
                },
                [&](const arm_hold& e) { wake<kind::reservation>(c, e.delay_ms, hold_ended{}); },
+               [&](const arm_evidence& e) {
+                 wake<kind::reservation>(c, e.delay_ms, evidence_due{});
+               },
                [](const forget_attempt&) {},
                [&](const end_actor&) { device(c, op::end); },
                [&](const auto& e) { to<kind::attempt>(c, attempt_address(e.attempt), e); },
@@ -152,9 +164,13 @@ void route(const route_context& c, const reservation::effect& effect) {
 
 void route(const route_context& c, const source_hold::effect& effect) {
   const auto pool = [&](const auto& e) { to<kind::pool>(c, own_pool(c), e); };
+  const auto feed = [&](const auto& e) { to<kind::feed>(c, feed_address(e.lane, c.self.home), e); };
   std::visit(overloaded{
                [&](const manifest_offered& e) {
-                 to<kind::reservation>(c, reservation_address(e.offered.reservation), e);
+                 address pool_of = reservation_address(e.reservation);
+                 pool_of.what = kind::pool;
+                 pool_of.number = 0;
+                 to<kind::pool>(c, pool_of, e);
                },
                [&](const lane_landed& e) {
                  to<kind::reservation>(c, reservation_address(e.lane.reservation), e);
@@ -170,15 +186,13 @@ void route(const route_context& c, const source_hold::effect& effect) {
                  device(c, op::cancel_sequence, static_cast<std::uint32_t>(e.sequence.value));
                },
                [](const end_sequence&) {},
-               [&](const open_feed& e) {
-                 to<kind::feed>(c, feed_address(e.lane, c.self.home), e, op::open);
-               },
-               [&](const withdraw_feed& e) {
-                 to<kind::feed>(c, feed_address(e.lane, c.self.home), e);
-               },
+               [&](const open_feed& e) { feed(e); },
+               [&](const ask_feed& e) { feed(e); },
+               [&](const withdraw_feed& e) { feed(e); },
                [&](const quarantine_blocks& e) { pool(e); },
                [&](const reclaim_blocks& e) { pool(e); },
                [&](const arm_timer& e) { wake<kind::hold>(c, e.delay_ms, retention_expired{}); },
+               [&](const arm_evidence& e) { wake<kind::hold>(c, e.delay_ms, evidence_due{}); },
                [&](const end_actor&) { device(c, op::end); },
                [&](const auto& e) { to<kind::attempt>(c, attempt_address(e.attempt), e); },
              },

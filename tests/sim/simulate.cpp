@@ -5,6 +5,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 namespace baton::sim {
 
@@ -34,7 +36,7 @@ void draw_requests(const run_frame& frame, choices& c, world_setup& s) {
     plan.prompt_blocks = upto(c, std::min(blocks, 3U), "prompt blocks");
     plan.output_tokens = upto(c, 3, "output tokens");
     plan.retries = static_cast<std::uint8_t>(c.pick(3, "retries"));
-    plan.waits = c.pick(2, "waits") == 1;
+    plan.waits = c.pick(4, "waits") > 0;
     s.requests.push_back(plan);
   }
 }
@@ -45,17 +47,21 @@ drawn draw(const run_frame& frame, choices& c) {
   s.name = frame.name;
   s.shape.prefill_groups = upto(c, frame.prefill_groups_max, "prefill groups");
   s.shape.decode_groups = upto(c, frame.decode_groups_max, "decode groups");
+  s.shape.waiting_max = frame.requests_max;
   static constexpr std::uint8_t degrees[] = {1, 2, 4};
   const std::uint32_t degree_count = frame.ranks_max >= 4 ? 3 : frame.ranks_max;
   s.shape.prefill_ranks = degrees[c.pick(degree_count, "prefill ranks")];
   s.shape.decode_ranks = degrees[c.pick(degree_count, "decode ranks")];
   s.shape.prefill_blocks = 1 + c.pick(frame.blocks_max, "prefill blocks");
   s.shape.decode_blocks = 1 + c.pick(frame.blocks_max, "decode blocks");
-  s.shape.decode_slots = 1 + c.pick(4, "slots");
-  s.shape.retention_ms = c.pick(2, "retention") * 50;
+  if (frame.varied) {
+    s.shape.decode_slots = 1 + c.pick(4, "slots");
+    s.shape.retention_ms = c.pick(2, "retention") * 50;
+  }
   draw_requests(frame, c, s);
   s.may = {budget(c, 30, "losses"),  budget(c, 30, "copies"),   budget(c, 3, "crashes"),
-           budget(c, 10, "cancels"), budget(c, 10, "expiries"), budget(c, 60, "impatience")};
+           budget(c, 10, "cancels"), budget(c, 10, "expiries"), budget(c, 60, "impatience"),
+           budget(c, 5, "spoils")};
   s.overtaking = c.pick(2, "overtaking") == 1;
   s.local_queues = c.pick(2, "local queues") == 1;
   for (std::size_t i = 0; i < action_kinds; ++i)
@@ -64,28 +70,36 @@ drawn draw(const run_frame& frame, choices& c) {
 }
 
 /// Chooses a kind of action by weight, then one of that kind, oldest first.
-const action& choose(const std::vector<action>& next, const weights& by_kind, choices& c,
-                     weights& scratch, std::vector<std::size_t>& of_kind) {
-  scratch.assign(action_kinds, 0);
-  for (const action& a : next) {
-    const auto k = static_cast<std::size_t>(a.kind);
-    scratch[k] = by_kind[k];
+class chooser {
+public:
+  chooser(const weights& by_kind, choices& chance) : by_kind_(by_kind), chance_(chance) {}
+
+  const action& choose(const std::vector<action>& next) {
+    std::uint32_t counts[action_kinds] = {};
+    for (const action& a : next)
+      ++counts[static_cast<std::size_t>(a.kind)];
+    // Only kinds that can happen are offered, so that 0 is the dullest of them.
+    offered_.clear();
+    kinds_.clear();
+    for (std::size_t k = 0; k < action_kinds; ++k)
+      if (counts[k] > 0) {
+        kinds_.push_back(k);
+        offered_.push_back(by_kind_[k]);
+      }
+    const std::size_t kind = kinds_[chance_.weigh(offered_, "kind")];
+    std::uint32_t left = chance_.pick(counts[kind], "which");
+    for (const action& a : next)
+      if (static_cast<std::size_t>(a.kind) == kind && left-- == 0)
+        return a;
+    return next.front();
   }
-  // Only kinds that can happen are offered, so that 0 is the dullest of them.
-  of_kind.clear();
-  weights offered;
-  for (std::size_t k = 0; k < action_kinds; ++k)
-    if (scratch[k] > 0) {
-      of_kind.push_back(k);
-      offered.push_back(scratch[k]);
-    }
-  const std::size_t kind = of_kind[c.weigh(offered, "kind")];
-  of_kind.clear();
-  for (std::size_t i = 0; i < next.size(); ++i)
-    if (static_cast<std::size_t>(next[i].kind) == kind)
-      of_kind.push_back(i);
-  return next[of_kind[c.pick(static_cast<std::uint32_t>(of_kind.size()), "which")]];
-}
+
+private:
+  const weights& by_kind_;
+  choices& chance_;
+  weights offered_;
+  std::vector<std::size_t> kinds_;
+};
 
 void count_outcomes(const world& w, run_result& result) {
   for (const client_row& c : w.clients()) {
@@ -94,37 +108,52 @@ void count_outcomes(const world& w, run_result& result) {
   }
   std::vector<std::uint32_t> end;
   w.save(end);
+  result.steps = w.handled();
   result.unseed = XXH3_64bits(end.data(), end.size() * sizeof(std::uint32_t));
+}
+
+/// What machines do is the same in every run: looked up across runs of one shape. Thrown away when
+/// it grows, for a large world's states are met once.
+catalogue& catalogue_of(const cluster_shape& shape) {
+  static thread_local std::map<bytes, std::unique_ptr<catalogue>> known;
+  static constexpr std::size_t steps_kept_max = 400'000;
+  std::size_t steps = 0;
+  for (const auto& [key, c] : known)
+    steps += c->steps();
+  if (steps > steps_kept_max)
+    known.clear();
+  auto& mine = known[encoded(shape)];
+  if (mine == nullptr)
+    mine = std::make_unique<catalogue>(shape);
+  return *mine;
 }
 
 } // namespace
 
 run_result simulate(const run_frame& frame, choices& chance, run_observer* observer) {
   const drawn d = draw(frame, chance);
-  catalogue known(d.setup.shape);
-  world w(known, d.setup);
+  world w(catalogue_of(d.setup.shape), d.setup);
   if (observer != nullptr)
     observer->begins(w);
   run_result result;
   std::vector<action> next;
-  weights scratch;
-  std::vector<std::size_t> of_kind;
+  chooser chooses(d.by_kind, chance);
   for (std::uint32_t i = 0; i < frame.steps_max && w.broken().empty(); ++i) {
     w.enabled(next);
     if (next.empty())
       break;
-    const action a = choose(next, d.by_kind, chance, scratch, of_kind);
+    const action a = chooses.choose(next);
     if (observer != nullptr)
       observer->acts(w, a);
     w.apply(a);
-    ++result.steps;
+    ++result.actions;
   }
   result.broken = w.broken();
   if (result.broken.empty()) {
     w.heal();
     if (observer != nullptr)
       observer->heals(w);
-    result.broken = run_to_rest(w, 20'000, observer, &result.steps);
+    result.broken = run_to_rest(w, 20'000, observer, &result.actions);
   }
   count_outcomes(w, result);
   return result;

@@ -15,11 +15,13 @@ struct run_frame {
   std::uint8_t ranks_max = 1;
   std::uint16_t requests_max = 2;
   std::uint32_t blocks_max = 2; ///< of a pool
+  bool varied = true; ///< slots and retention are drawn too
   std::uint32_t steps_max = 400; ///< of the safety phase
 };
 
 struct run_result {
-  std::uint64_t steps = 0;
+  std::uint64_t actions = 0;
+  std::uint64_t steps = 0; ///< of machines: messages handled
   std::string broken;    ///< "" or the first violation
   std::uint64_t unseed = 0; ///< of the end state: two runs of one seed must agree
   std::uint32_t completed = 0; ///< requests, by outcome

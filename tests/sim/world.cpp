@@ -10,6 +10,7 @@ world::world(catalogue& known, const world_setup& setup)
   : known_(&known), setup_(&setup), left_(setup.may) {
   const auto& shape = setup.shape;
   groups_.resize(shape.groups());
+  floors_.resize(shape.groups() * std::size_t{4});
   const std::size_t blocks = std::max(shape.prefill_blocks, shape.decode_blocks);
   memory_.resize(shape.groups() * std::size_t{4} * blocks);
   clients_.resize(setup.requests.size());
@@ -53,10 +54,30 @@ void world::breach(std::string sentence) {
 void world::post(mail m) {
   m.local = m.what != letter::offer
             && node_of(address::unpacked(m.from)) == node_of(address::unpacked(m.to));
-  if (m.local && !setup_->local_queues)
+  if (m.local && !setup_->local_queues) {
     local_.push_back(m);
-  else
+    return;
+  }
+  if (!goes_nowhere(m) && !merge(m))
     mail_.push_back(m);
+}
+
+/// A search takes two equal messages under way for one (a repetition is a fault of its own), and
+/// what one step offers of a lane for one notice of many pieces.
+bool world::merge(const mail& m) {
+  if (!setup_->merging)
+    return false;
+  for (mail& other : mail_) {
+    if (other.to != m.to || other.from != m.from || other.what != m.what)
+      continue;
+    if (m.what == letter::offer) {
+      other.event |= m.event;
+      return true;
+    }
+    if (other.event == m.event && other.event_of == m.event_of)
+      return true;
+  }
+  return false;
 }
 
 void world::settle() {
@@ -65,6 +86,12 @@ void world::settle() {
     deliver(m);
   }
   local_.clear();
+}
+
+/// True for a word to an attempt or request that has ended: it is as good as heard.
+bool world::goes_nowhere(const mail& m) const {
+  return setup_->merging && m.what == letter::event
+         && address::unpacked(m.to).what <= kind::attempt && find(m.to) == nullptr;
 }
 
 void world::tell(std::uint32_t from, std::uint32_t to, kind event_of, std::uint32_t event) {
@@ -83,13 +110,6 @@ void world::start(std::uint32_t from, const command& c) {
   m.event = c.number;
   m.event_of = c.event_of;
   m.what = letter::start;
-  if (c.event_of == kind::feed)
-    m.knows.hold = from;
-  if (c.event_of == kind::hold) {
-    const auto& begun = std::get<begin_hold>(known_->event<kind::hold>(c.number));
-    m.knows.reservation
-      = reservation_address(begun.opened.asked.granted.reservation).packed();
-  }
   post(m);
 }
 
@@ -100,46 +120,28 @@ void world::deliver(const mail& m) {
   }
   if (!lives(m.to))
     return;
-  party* p = find(m.to);
-  if (p == nullptr && m.what == letter::start) {
-    const address who = address::unpacked(m.to);
-    const party born{m.to, known_->nascent(who.what), m.knows};
-    const auto at = std::lower_bound(parties_.begin(), parties_.end(), m.to,
-                                     [](const party& a, std::uint32_t w) { return a.who < w; });
-    parties_.insert(at, born);
-    step(*find(m.to), m.from, m.event);
-    if (who.what == kind::feed)
-      if (const party* feed = find(m.to))
-        watch_sequence(*feed);
-    return;
-  }
-  if (p != nullptr) {
-    learn_contact(*p, m.from, m.event);
+  if (party* p = find(m.to))
     step(*p, m.from, m.event);
-    return;
-  }
-  // Nobody is there any more. A rank's transfer device answers for its lanes.
-  if (m.event_of == kind::lane)
-    if (const auto* e = std::get_if<stop_lane>(&known_->event<kind::lane>(m.event)))
-      tell(m.to, m.from, kind::reservation, known_->put_event<kind::reservation>(
-                                              lane_stopped{e->lane}));
+  else if (m.what == letter::start)
+    begin(m);
+  else if (m.event_of == kind::lane)
+    at_lane_rank(m);
+  else if (m.event_of == kind::feed)
+    at_feed_rank(m);
 }
 
-void world::learn_contact(party& p, std::uint32_t from, std::uint32_t event) {
-  const kind what = address::unpacked(p.who).what;
-  if (what == kind::attempt) {
-    const auto& e = known_->event<kind::attempt>(event);
-    if (std::holds_alternative<reserve_granted>(e))
-      p.knows.reservation = from;
-    if (std::holds_alternative<prefill_accepted>(e))
-      p.knows.hold = from;
-  }
-  if (what == kind::reservation
-      && std::holds_alternative<manifest_offered>(known_->event<kind::reservation>(event)))
-    p.knows.hold = from;
+void world::begin(const mail& m) {
+  party born{m.to, known_->nascent(m.event_of), {}};
+  if (m.event_of == kind::feed)
+    born.knows.hold = m.from;
+  const auto at = std::lower_bound(parties_.begin(), parties_.end(), m.to,
+                                   [](const party& a, std::uint32_t w) { return a.who < w; });
+  parties_.insert(at, born);
+  step(*find(m.to), m.from, m.event);
 }
 
 void world::step(party& p, std::uint32_t from, std::uint32_t event) {
+  ++handled_;
   const std::uint32_t who = p.who;
   const std::uint32_t before = p.state;
   const reaction& made = known_->react(who, before, event, clock_of(who));
@@ -154,14 +156,29 @@ void world::step(party& p, std::uint32_t from, std::uint32_t event) {
     check_commit(p, before, made.next);
   if (!made.changes.empty())
     check_changes(who, made);
+  if (address::unpacked(who).what == kind::feed)
+    note_receipt(who, before, made.next);
   for (const command& c : made.commands)
     run(who, c);
+}
+
+/// The rank remembers that a feed ended by its reader's receipt.
+void world::note_receipt(std::uint32_t who, std::uint32_t before, std::uint32_t after) {
+  if (!std::holds_alternative<feed::received>(known_->state<kind::feed>(after)))
+    return;
+  const open_feed* opened = opened_of(known_->state<kind::feed>(before));
+  if (opened == nullptr)
+    return;
+  std::uint32_t& id = floor_of(address::unpacked(who));
+  lane_floor floor = known_->floor_at(id);
+  floor.note_received(opened->lane.destination, opened->source_blocks.front());
+  id = known_->put_floor(floor);
 }
 
 void world::run(std::uint32_t self, const command& c) {
   const auto to_contact = [&] {
     const contacts k = find(self)->knows;
-    const std::uint32_t all[] = {k.decode_pool, k.prefill_pool, k.reservation, k.hold};
+    const std::uint32_t all[] = {k.decode_pool, k.prefill_pool, k.hold};
     const std::uint32_t to = all[c.to];
     if (to != 0)
       tell(self, to, c.event_of, c.number);
@@ -187,7 +204,7 @@ void world::run(std::uint32_t self, const command& c) {
     m.from = self;
     const address feed = address::unpacked(self);
     m.to = address{kind::lane, feed.peer, feed.number, feed.source, feed.destination, {}}.packed();
-    m.event = c.number;
+    m.event = 1U << c.number;
     m.blocks = 0;
     if (const open_feed* opened = opened_feed(self))
       m.blocks = known_->put_blocks(opened->source_blocks);
@@ -223,6 +240,12 @@ void world::end(std::uint32_t who) {
   sequences_.erase(std::remove_if(sequences_.begin(), sequences_.end(),
                                   [&](const sequence_row& s) { return s.holder == who; }),
                    sequences_.end());
+  if (setup_->merging) // attempts and requests are never begun again: nobody hears these
+    mail_.erase(std::remove_if(mail_.begin(), mail_.end(),
+                               [&](const mail& m) {
+                                 return m.to == who && address::unpacked(who).what <= kind::attempt;
+                               }),
+                mail_.end());
   const address a = address::unpacked(who);
   if (a.what == kind::reservation)
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),

@@ -19,7 +19,12 @@ struct budgets {
   std::uint8_t cancels = 0;    ///< by a client
   std::uint8_t expiries = 0;   ///< a clock reaches the end of a lease
   std::uint8_t impatience = 0; ///< a timer that asks again fires although nothing was lost
+  std::uint8_t spoils = 0;     ///< a posted read ends with wrong bytes (below 128)
+  /// Steps that are not the dullest one, faults included; any_number: no bound. With a bound mail
+  /// is a queue: its head may be delayed behind all the rest, as one deviation.
+  std::uint8_t deviations = 0xff;
 };
+inline constexpr std::uint8_t any_number = 0xff;
 
 struct world_setup {
   std::string name;
@@ -27,6 +32,7 @@ struct world_setup {
   std::vector<request_plan> requests;
   budgets may;
   bool overtaking = true; ///< messages of one pair of actors overtake each other on the network
+  bool merging = false;      ///< for searching: equal messages under way are one
   bool local_queues = false; ///< mailboxes of one node's actors interleave; else one runs to rest
   std::uint8_t generations_max = 0; ///< runs that grant a block more often are cut; 0: none are
 };
@@ -42,12 +48,11 @@ enum class letter : std::uint8_t { event, start, offer, receipt, stopped, reject
 struct mail {
   std::uint32_t to = 0;   ///< packed address; for notices the feed (to the source) or lane
   std::uint32_t from = 0; ///< packed address
-  std::uint32_t event = 0; ///< event number, or the piece of an offer
+  std::uint32_t event = 0; ///< event number, or the pieces of an offer, by bit
   letter what = letter::event;
   kind event_of = kind::request;
   bool local = false; ///< neither lost nor repeated
   std::uint32_t blocks = 0; ///< of an offer: the source's
-  contacts knows;     ///< of the actor that a `start` starts
 };
 
 struct timer {
@@ -106,12 +111,18 @@ struct action {
     expire,  ///< group `index`'s clock reaches the next end of a lease
     crash,   ///< group `index`
     restart, ///< group `index`
-    learn    ///< the router hears that attempt `index`'s group is gone
+    learn,   ///< the router hears that attempt `index`'s group is gone
+    delay,   ///< the oldest mail waits for all the rest
+    spoil    ///< row `index`, piece `arg`: its bytes are wrong
   } kind = what::deliver;
+  bool dull = false; ///< what happens when nothing is out of the ordinary
   std::uint16_t index = 0;
   std::uint16_t arg = 0;
 };
-inline constexpr std::size_t action_kinds = 11;
+inline constexpr std::size_t action_kinds = 13;
+
+/// What a feed was opened with; null once it has ended.
+const protocol::open_feed* opened_of(const protocol::feed::state& state);
 
 class world {
 public:
@@ -155,6 +166,8 @@ public:
       = 0;
   };
   void watch(observer* o) { observer_ = o; }
+  /// Messages that machines have handled so far.
+  std::uint64_t handled() const { return handled_; }
   std::int64_t clock_of(std::uint32_t who) const;
   const world_setup& setup() const { return *setup_; }
 
@@ -165,13 +178,23 @@ private:
   party* find(std::uint32_t who);
   const party* find(std::uint32_t who) const;
   void post(mail m);
+  bool merge(const mail& m);
+  bool goes_nowhere(const mail& m) const;
   void settle(); ///< local mail, until none is left
   void deliver(const mail& m);
   void step(party& p, std::uint32_t from, std::uint32_t event);
   void run(std::uint32_t self, const command& c);
-  void learn_contact(party& p, std::uint32_t from, std::uint32_t event);
+  void begin(const mail& m);
+  void note_receipt(std::uint32_t who, std::uint32_t before, std::uint32_t after);
   void tell(std::uint32_t from, std::uint32_t to, kind event_of, std::uint32_t event);
   void start(std::uint32_t from, const command& c);
+
+  // ranks.cpp: what a rank's transfer device does with words for lanes and feeds
+  void at_lane_rank(const mail& m);
+  void at_feed_rank(const mail& m);
+  void say_how_ended(const mail& m, const protocol::lane_id& lane,
+                     const protocol::block_ref& fence);
+  std::uint32_t& floor_of(const address& a);
   void place(std::uint32_t attempt);
   void end(std::uint32_t who);
   bool lives(std::uint32_t who) const;
@@ -185,6 +208,7 @@ private:
   void revoke(std::uint32_t lane);
   void offered(const mail& m);
   void land(std::size_t row, std::uint32_t piece);
+  void fail_read(std::size_t row, std::uint32_t piece, const protocol::failure& why);
   void quiesce_if_idle(std::size_t row);
   void notify(const table_row& row, letter what);
   void queried(const mail& m);
@@ -198,14 +222,22 @@ private:
   void cancel_sequence(std::uint32_t holder, std::uint32_t number);
   void quiesced(std::size_t index);
 
+  // world_bytes.cpp
+  std::size_t words_max() const;
+  void save_devices(std::uint32_t*& at) const;
+
   // actions.cpp
+  bool has_been_placed(const party& p) const;
   bool waits_for_clock(const timer& t) const;
   bool is_deadline(const timer& t) const;
   bool may_arrive(std::size_t index) const;
   bool is_enabled(const timer& t, bool idle) const;
   std::int64_t left_ms(const timer& t) const { return t.due_ms - clock_of(t.who); }
   void pass_time(std::int64_t ms);
+  void add_ordinary(std::vector<action>& out) const;
+  void add_timers(std::vector<action>& out) const;
   void add_faults(std::vector<action>& out) const;
+  bool bounded() const { return left_.deviations != any_number; }
   void fire(std::size_t index);
   bool idle_before_timers() const;
   bool sequences_idle() const;
@@ -239,6 +271,7 @@ private:
   std::vector<sequence_row> sequences_;
   std::vector<client_row> clients_;
   std::vector<group_row> groups_;
+  std::vector<std::uint32_t> floors_; ///< by group and rank: what may not begin there any more
   std::vector<std::uint16_t> memory_; ///< by group, rank, block: who wrote it; 0: poison
   bool healed_ = false;
   std::int64_t router_ms_ = 0; ///< the router's clock
@@ -246,6 +279,7 @@ private:
   std::vector<mail> local_; ///< to be delivered before the action ends
   std::string broken_;
   bool cut_ = false;
+  std::uint64_t handled_ = 0;
   observer* observer_ = nullptr;
 };
 

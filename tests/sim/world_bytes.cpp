@@ -8,10 +8,20 @@ namespace baton::sim {
 
 namespace {
 
-void put64(std::vector<std::uint32_t>& out, std::int64_t v) {
-  out.push_back(static_cast<std::uint32_t>(v));
-  out.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(v) >> 32));
-}
+/// Writes into memory that is large enough already.
+struct cursor {
+  std::uint32_t* at;
+
+  void put(std::uint32_t v) { *at++ = v; }
+  void put64(std::int64_t v) {
+    put(static_cast<std::uint32_t>(v));
+    put(static_cast<std::uint32_t>(static_cast<std::uint64_t>(v) >> 32));
+  }
+  template <class T>
+  void count(const std::vector<T>& v) {
+    put(static_cast<std::uint32_t>(v.size()));
+  }
+};
 std::int64_t get64(const std::uint32_t*& in) {
   const std::uint64_t low = *in++;
   return static_cast<std::int64_t>(low | std::uint64_t{*in++} << 32);
@@ -33,15 +43,13 @@ void insertion_sort(std::vector<T>& v, Before less) {
       std::swap(v[j], v[j - 1]);
 }
 
-void put(std::vector<std::uint32_t>& out, const mail& m) {
-  out.push_back(m.to);
-  out.push_back(m.from);
-  out.push_back(m.event);
-  out.push_back(static_cast<std::uint32_t>(m.what) | static_cast<std::uint32_t>(m.event_of) << 8
-                | static_cast<std::uint32_t>(m.local) << 16);
-  out.push_back(m.blocks);
-  out.push_back(m.knows.reservation);
-  out.push_back(m.knows.hold);
+void put(cursor& out, const mail& m) {
+  out.put(m.to);
+  out.put(m.from);
+  out.put(m.event);
+  out.put(static_cast<std::uint32_t>(m.what) | static_cast<std::uint32_t>(m.event_of) << 8
+          | static_cast<std::uint32_t>(m.local) << 16);
+  out.put(m.blocks);
 }
 mail get_mail(const std::uint32_t*& in) {
   mail m;
@@ -53,35 +61,42 @@ mail get_mail(const std::uint32_t*& in) {
   m.event_of = static_cast<kind>(packed >> 8 & 0xff);
   m.local = (packed >> 16) != 0;
   m.blocks = *in++;
-  m.knows.reservation = *in++;
-  m.knows.hold = *in++;
   return m;
 }
 
 } // namespace
 
-void world::save(std::vector<std::uint32_t>& out) const {
-  out.clear();
-  const auto count = [&](const auto& v) { out.push_back(static_cast<std::uint32_t>(v.size())); };
-  out.push_back(left_.losses | left_.copies << 8 | left_.crashes << 16 | left_.cancels << 24);
-  out.push_back(left_.expiries | left_.impatience << 8 | (healed_ ? 1U << 16 : 0U));
-  put64(out, router_ms_);
+/// Numbers that the world takes at most.
+std::size_t world::words_max() const {
+  return 16 + groups_.size() * 3 + parties_.size() * 5 + mail_.size() * 5 + timers_.size() * 4
+         + rows_.size() * 7 + sequences_.size() * 5 + clients_.size() + memory_.size()
+         + floors_.size();
+}
+
+void world::save(std::vector<std::uint32_t>& words) const {
+  words.resize(words_max());
+  cursor out{words.data()};
+  out.put(left_.losses | left_.copies << 8 | left_.crashes << 16
+          | static_cast<std::uint32_t>(left_.cancels) << 24);
+  out.put(left_.expiries | left_.impatience << 8 | left_.deviations << 16
+          | (healed_ ? 1U << 24 : 0U)
+          | static_cast<std::uint32_t>(left_.spoils) << 25);
+  out.put64(router_ms_);
   for (const group_row& g : groups_) {
-    out.push_back(g.life | (g.alive ? 0x100U : 0U));
-    put64(out, g.now_ms);
+    out.put(g.life | (g.alive ? 0x100U : 0U));
+    out.put64(g.now_ms);
   }
-  count(parties_);
+  out.count(parties_);
   for (const party& p : parties_)
-    for (const std::uint32_t v : {p.who, p.state, p.knows.decode_pool, p.knows.prefill_pool,
-                                  p.knows.reservation, p.knows.hold})
-      out.push_back(v);
+    for (const std::uint32_t v :
+         {p.who, p.state, p.knows.decode_pool, p.knows.prefill_pool, p.knows.hold})
+      out.put(v);
   static thread_local std::vector<mail> sorted;
   sorted = mail_;
-  if (setup_->overtaking && !setup_->local_queues)
-    insertion_sort(sorted, before);
-  else
-    insertion_sort(sorted, pair_before);
-  count(sorted);
+  const bool any_order = setup_->overtaking && !setup_->local_queues;
+  if (!bounded()) // else it is a queue
+    insertion_sort(sorted, any_order ? before : pair_before);
+  out.count(sorted);
   for (const mail& m : sorted)
     put(out, m);
   static thread_local std::vector<timer> timers;
@@ -89,41 +104,51 @@ void world::save(std::vector<std::uint32_t>& out) const {
   insertion_sort(timers, [](const timer& a, const timer& b) {
     return std::tie(a.who, a.event, a.due_ms) < std::tie(b.who, b.event, b.due_ms);
   });
-  count(timers);
+  out.count(timers);
   for (const timer& t : timers) {
-    out.push_back(t.who);
-    out.push_back(t.event);
-    put64(out, t.due_ms);
+    out.put(t.who);
+    out.put(t.event);
+    out.put64(t.due_ms);
   }
+  save_devices(out.at);
+  words.resize(static_cast<std::size_t>(out.at - words.data()));
+}
+
+void world::save_devices(std::uint32_t*& at) const {
+  cursor out{at};
   static thread_local std::vector<table_row> rows;
   rows = rows_;
   insertion_sort(rows, [](const table_row& a, const table_row& b) { return a.lane < b.lane; });
-  count(rows);
+  out.count(rows);
   for (const table_row& r : rows)
     for (const std::uint32_t v :
          {r.lane, r.feed, static_cast<std::uint32_t>(r.now) | (r.received ? 0x100U : 0U), r.blocks,
           r.source, r.posted, r.landed})
-      out.push_back(v);
-  count(sequences_);
+      out.put(v);
+  out.count(sequences_);
   for (const sequence_row& s : sequences_)
     for (const std::uint32_t v :
          {s.home.group | std::uint32_t{s.home.life} << 8 | std::uint32_t{s.number} << 16, s.holder,
           s.payload, s.blocks,
           s.ranks_done | (s.cancelling ? 0x100U : 0U) | (s.finished ? 0x200U : 0U)})
-      out.push_back(v);
+      out.put(v);
   for (const client_row& c : clients_)
-    out.push_back(c.frames | std::uint32_t{c.outcome} << 8 | std::uint32_t{c.commits} << 16);
+    out.put(c.frames | std::uint32_t{c.outcome} << 8 | std::uint32_t{c.commits} << 16);
   for (const std::uint16_t m : memory_)
-    out.push_back(m);
+    out.put(m);
+  for (const std::uint32_t f : floors_)
+    out.put(f);
+  at = out.at;
 }
 
 void world::load(const std::uint32_t*& in) {
   const auto byte = [](std::uint32_t v, int i) { return static_cast<std::uint8_t>(v >> 8 * i); };
   const std::uint32_t first = *in++;
   const std::uint32_t second = *in++;
-  left_ = {byte(first, 0), byte(first, 1), byte(first, 2),
-           byte(first, 3), byte(second, 0), byte(second, 1)};
-  healed_ = byte(second, 2) != 0;
+  left_ = {byte(first, 0),  byte(first, 1),  byte(first, 2),
+           byte(first, 3),  byte(second, 0), byte(second, 1),
+           static_cast<std::uint8_t>(second >> 25), byte(second, 2)};
+  healed_ = (second >> 24 & 1U) != 0;
   router_ms_ = get64(in);
   for (group_row& g : groups_) {
     const std::uint32_t v = *in++;
@@ -133,8 +158,8 @@ void world::load(const std::uint32_t*& in) {
   }
   parties_.resize(*in++);
   for (party& p : parties_) {
-    p = {in[0], in[1], {in[2], in[3], in[4], in[5]}};
-    in += 6;
+    p = {in[0], in[1], {in[2], in[3], in[4]}};
+    in += 5;
   }
   mail_.resize(*in++);
   for (mail& m : mail_)
@@ -163,6 +188,8 @@ void world::load(const std::uint32_t*& in) {
   }
   for (std::uint16_t& m : memory_)
     m = static_cast<std::uint16_t>(*in++);
+  for (std::uint32_t& f : floors_)
+    f = *in++;
   local_.clear();
   broken_.clear();
   cut_ = false;

@@ -4,8 +4,9 @@ namespace baton::sim {
 
 namespace {
 
-world_setup base(const char* name, std::uint8_t ranks, std::size_t requests,
-                 std::uint32_t blocks) {
+/// Requests, blocks of each pool, ranks of each group.
+world_setup cluster(const char* name, std::size_t requests, std::uint32_t blocks,
+                    std::uint8_t ranks) {
   world_setup s;
   s.name = name;
   s.shape.prefill_ranks = ranks;
@@ -14,17 +15,97 @@ world_setup base(const char* name, std::uint8_t ranks, std::size_t requests,
   s.shape.decode_blocks = blocks;
   s.requests.resize(requests);
   s.generations_max = 3;
+  s.merging = true;
   return s;
 }
 
-small_world with(world_setup s, const budgets& may, std::uint64_t states) {
-  s.may = may;
-  return {std::move(s), states, true};
+/// Requests that wait for room instead of being refused.
+world_setup patient(world_setup s) {
+  for (request_plan& r : s.requests)
+    r.waits = true;
+  return s;
 }
+
+/// Two decode groups and a second try.
+world_setup with_retry(world_setup s) {
+  s.shape.decode_groups = 2;
+  for (request_plan& r : s.requests)
+    r.retries = 1;
+  return s;
+}
+
+world_setup asymmetric(world_setup s, std::uint8_t prefill_ranks, std::uint8_t decode_ranks) {
+  s.shape.prefill_ranks = prefill_ranks;
+  s.shape.decode_ranks = decode_ranks;
+  return s;
+}
+
+/// Mailboxes of one node interleave too, and each keeps its order.
+world_setup interleaved(world_setup s) {
+  s.local_queues = true;
+  s.overtaking = false;
+  return s;
+}
+
+budgets one(std::uint8_t budgets::*fault) {
+  budgets b;
+  b.*fault = 1;
+  return b;
+}
+budgets two(std::uint8_t budgets::*a, std::uint8_t budgets::*b) {
+  budgets both = one(a);
+  ++(both.*b);
+  return both;
+}
+
+/// Every run with at most so many steps out of the ordinary, of any sort.
+budgets at_most(std::uint8_t deviations) {
+  return {deviations, deviations, 1,          deviations,
+          deviations, deviations, deviations, deviations};
+}
+
+enum class where : std::uint8_t { ci, long_run };
 
 std::vector<small_world> make() {
   std::vector<small_world> all;
-  all.push_back(with(base("one request, quiet", 1, 1, 1), {}, 0));
+  const auto add = [&](world_setup s, const budgets& may, std::uint64_t states,
+                       where searched = where::ci) {
+    s.may = may;
+    all.push_back({std::move(s), states, searched == where::ci});
+  };
+  using b = budgets;
+  // Complete: messages in any order whatever.
+  add(cluster("1 request, 1 rank", 1, 1, 1), {}, 2'723);
+  add(cluster("1 request, 1 rank, loss", 1, 1, 1), one(&b::losses), 22'563);
+  add(cluster("1 request, 1 rank, copy", 1, 1, 1), one(&b::copies), 439'067);
+  add(cluster("1 request, 1 rank, crash", 1, 1, 1), one(&b::crashes), 26'339);
+  add(cluster("1 request, 1 rank, cancel", 1, 1, 1), one(&b::cancels), 24'538);
+  add(cluster("1 request, 1 rank, lease", 1, 1, 1), one(&b::expiries), 22'104);
+  add(cluster("1 request, 1 rank, wrong bytes", 1, 1, 1), one(&b::spoils), 3'958);
+  add(cluster("1 request, 1 rank, loss and crash", 1, 1, 1), two(&b::losses, &b::crashes), 182'251);
+  add(cluster("1 request, 1 rank, cancel and lease", 1, 1, 1), two(&b::cancels, &b::expiries), 95'878);
+  add(cluster("1 request, 1 rank, loss and lease", 1, 1, 1), two(&b::losses, &b::expiries), 159'335);
+  add(cluster("1 request, 1 rank, copy and cancel", 1, 1, 1), two(&b::copies, &b::cancels), 4'748'511,
+      where::long_run);
+  add(cluster("1 request, 1 rank, copy and lease", 1, 1, 1), two(&b::copies, &b::expiries), 0,
+      where::long_run);
+  add(asymmetric(cluster("1 request, TP 2 to 1", 1, 1, 1), 2, 1), {}, 0);
+  add(asymmetric(cluster("1 request, TP 1 to 2", 1, 1, 1), 1, 2), {}, 0);
+  add(cluster("1 request, 2 ranks", 1, 1, 2), {}, 0);
+  add(cluster("1 request, 2 ranks, cancel", 1, 1, 2), one(&b::cancels), 0, where::long_run);
+  add(cluster("1 request, 2 ranks, crash", 1, 1, 2), one(&b::crashes), 0, where::long_run);
+  add(interleaved(cluster("1 request, 1 rank, mailboxes", 1, 1, 1)), {}, 0);
+  // Bounded: at most so many steps out of the ordinary, faults included.
+  add(cluster("2 requests, 1 block, 2 ranks", 2, 1, 2), at_most(3), 0);
+  add(patient(cluster("2 requests waiting, 1 block, 2 ranks", 2, 1, 2)), at_most(3), 0);
+  add(cluster("2 requests, 2 blocks, 2 ranks", 2, 2, 2), at_most(2), 0);
+  add(cluster("2 requests, 2 blocks, 2 ranks, deeper", 2, 2, 2), at_most(3), 0, where::long_run);
+  add(patient(cluster("2 requests waiting, 1 block, 1 rank", 2, 1, 1)), at_most(4), 0,
+      where::long_run);
+  add(with_retry(cluster("2 groups, 1 request, retry", 1, 1, 2)), at_most(3), 0);
+  add(with_retry(cluster("2 groups, 2 requests, retry", 2, 1, 1)), at_most(3), 0);
+  add(with_retry(cluster("2 groups, 1 request, retry, deeper", 1, 1, 1)), at_most(4), 0,
+      where::long_run);
   return all;
 }
 
