@@ -83,28 +83,33 @@ std::vector<small_world> make() {
   add(cluster("1 request, 1 rank, lease", 1, 1, 1), one(&b::expiries), 22'104);
   add(cluster("1 request, 1 rank, wrong bytes", 1, 1, 1), one(&b::spoils), 3'958);
   add(cluster("1 request, 1 rank, loss and crash", 1, 1, 1), two(&b::losses, &b::crashes), 182'251);
-  add(cluster("1 request, 1 rank, cancel and lease", 1, 1, 1), two(&b::cancels, &b::expiries), 95'878);
-  add(cluster("1 request, 1 rank, loss and lease", 1, 1, 1), two(&b::losses, &b::expiries), 159'335);
-  add(cluster("1 request, 1 rank, copy and cancel", 1, 1, 1), two(&b::copies, &b::cancels), 4'748'511,
+  add(cluster("1 request, 1 rank, cancel and lease", 1, 1, 1), two(&b::cancels, &b::expiries),
+      95'878);
+  add(cluster("1 request, 1 rank, loss and lease", 1, 1, 1), two(&b::losses, &b::expiries),
+      159'335);
+  add(cluster("1 request, 1 rank, copy and cancel", 1, 1, 1), two(&b::copies, &b::cancels),
+      4'748'511,
       where::long_run);
-  add(cluster("1 request, 1 rank, copy and lease", 1, 1, 1), two(&b::copies, &b::expiries), 0,
+  add(cluster("1 request, 1 rank, copy and lease", 1, 1, 1), two(&b::copies, &b::expiries),
+      3'362'773,
       where::long_run);
-  add(asymmetric(cluster("1 request, TP 2 to 1", 1, 1, 1), 2, 1), {}, 0);
-  add(asymmetric(cluster("1 request, TP 1 to 2", 1, 1, 1), 1, 2), {}, 0);
-  add(cluster("1 request, 2 ranks", 1, 1, 2), {}, 0);
-  add(cluster("1 request, 2 ranks, cancel", 1, 1, 2), one(&b::cancels), 0, where::long_run);
-  add(cluster("1 request, 2 ranks, crash", 1, 1, 2), one(&b::crashes), 0, where::long_run);
-  add(interleaved(cluster("1 request, 1 rank, mailboxes", 1, 1, 1)), {}, 0);
+  add(asymmetric(cluster("1 request, TP 2 to 1", 1, 1, 1), 2, 1), {}, 95'843);
+  add(asymmetric(cluster("1 request, TP 1 to 2", 1, 1, 1), 1, 2), {}, 65'498);
+  add(cluster("1 request, 2 ranks", 1, 1, 2), {}, 338'403);
+  add(cluster("1 request, 2 ranks, cancel", 1, 1, 2), one(&b::cancels), 4'488'662, where::long_run);
+  add(cluster("1 request, 2 ranks, crash", 1, 1, 2), one(&b::crashes), 1'295'467, where::long_run);
+  add(interleaved(cluster("1 request, 1 rank, mailboxes", 1, 1, 1)), {}, 348'245);
   // Bounded: at most so many steps out of the ordinary, faults included.
-  add(cluster("2 requests, 1 block, 2 ranks", 2, 1, 2), at_most(3), 0);
-  add(patient(cluster("2 requests waiting, 1 block, 2 ranks", 2, 1, 2)), at_most(3), 0);
-  add(cluster("2 requests, 2 blocks, 2 ranks", 2, 2, 2), at_most(2), 0);
-  add(cluster("2 requests, 2 blocks, 2 ranks, deeper", 2, 2, 2), at_most(3), 0, where::long_run);
-  add(patient(cluster("2 requests waiting, 1 block, 1 rank", 2, 1, 1)), at_most(4), 0,
+  add(cluster("2 requests, 1 block, 2 ranks", 2, 1, 2), at_most(3), 872'439);
+  add(patient(cluster("2 requests waiting, 1 block, 2 ranks", 2, 1, 2)), at_most(3), 2'438'434);
+  add(cluster("2 requests, 2 blocks, 2 ranks", 2, 2, 2), at_most(2), 270'737);
+  add(cluster("2 requests, 2 blocks, 2 ranks, deeper", 2, 2, 2), at_most(3), 9'023'799,
       where::long_run);
-  add(with_retry(cluster("2 groups, 1 request, retry", 1, 1, 2)), at_most(3), 0);
-  add(with_retry(cluster("2 groups, 2 requests, retry", 2, 1, 1)), at_most(3), 0);
-  add(with_retry(cluster("2 groups, 1 request, retry, deeper", 1, 1, 1)), at_most(4), 0,
+  add(patient(cluster("2 requests waiting, 1 block, 1 rank", 2, 1, 1)), at_most(4), 7'461'113,
+      where::long_run);
+  add(with_retry(cluster("2 groups, 1 request, retry", 1, 1, 2)), at_most(3), 919'614);
+  add(with_retry(cluster("2 groups, 2 requests, retry", 2, 1, 1)), at_most(3), 1'100'922);
+  add(with_retry(cluster("2 groups, 1 request, retry, deeper", 1, 1, 1)), at_most(4), 1'962'733,
       where::long_run);
   return all;
 }
