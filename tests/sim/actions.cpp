@@ -205,10 +205,12 @@ void world::apply(const action& a) {
   case what::deliver:
   case what::repeat: {
     const mail m = mail_[i];
-    if (a.kind == what::repeat)
+    if (a.kind == what::repeat) {
       --left_.copies;
-    else
+      mail_[i].id = ++messages_;
+    } else {
       mail_.erase(mail_.begin() + a.index);
+    }
     deliver(m);
     break;
   }

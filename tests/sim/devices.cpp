@@ -106,6 +106,7 @@ void world::offered(const mail& m) {
     return; // a repeated offer adds nothing
   row->posted |= fresh;
   row->source = m.blocks;
+  row->cause = m.cause;
 }
 
 void world::queried(const mail& m) {
@@ -151,6 +152,7 @@ void world::land(std::size_t index, std::uint32_t piece) {
       = memory(source.group, at.source, from.block.value);
   }
   row.landed |= bit(piece);
+  arrived_ = {++messages_, row.cause};
   const piece_landed landed{opened->lane, resume ? pieces : piece, block, 64, 5};
   step(*find(lane), lane, known_->put_event<kind::lane>(landed));
   quiesce_if_idle(index);

@@ -1,5 +1,6 @@
 // simulate: searches small worlds exhaustively and larger ones by seeded runs.
 #include "tests/sim/chart.hpp"
+#include "tests/sim/recording.hpp"
 #include "tests/sim/worlds.hpp"
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -24,6 +26,7 @@ struct asked {
   double minutes = 0;
   std::string replay_file;
   std::string keep = "broken.tape";
+  std::string record_directory;
   bool list = false;
 };
 
@@ -76,10 +79,23 @@ int search(const std::string& name) {
   return 2;
 }
 
+bool keep_trace(const tape& t, const std::string& directory) {
+  const std::string problem = write(recorded(t), directory);
+  if (!problem.empty())
+    std::fprintf(stderr, "simulate: %s\n", problem.c_str());
+  else
+    std::printf("trace: baton trace check %s\n", directory.c_str());
+  return problem.empty();
+}
+
 int show_violation(const asked& a, const tape& found) {
   const tape small = shrink(found);
   std::ofstream(a.keep) << to_text(small);
   std::printf("%s\nreplay: simulate --replay %s\n", chart_of(small).c_str(), a.keep.c_str());
+  const std::string beside = a.keep + ".trace";
+  if (a.record_directory.empty())
+    std::filesystem::remove_all(beside); // of the last tape of that name
+  keep_trace(small, a.record_directory.empty() ? beside : a.record_directory);
   return 1;
 }
 
@@ -94,6 +110,8 @@ int replay_file(const asked& a) {
     return 2;
   }
   std::printf("%s", chart_of(*t).c_str());
+  if (!a.record_directory.empty() && !keep_trace(*t, a.record_directory))
+    return 2;
   return replay(*t).broken.empty() ? 0 : 1;
 }
 
@@ -153,6 +171,9 @@ int main(int argc, char** argv) {
                  "search this small world exhaustively; \"ci\", \"all\": those");
   app.add_option("--replay", a.replay_file, "run a tape and show it");
   app.add_option("--keep", a.keep, "where a failing run's tape is written")->capture_default_str();
+  app.add_option("--record", a.record_directory,
+                 "write the replayed or failing run here as the trace that `baton trace` reads; "
+                 "a failing seed's goes beside its tape otherwise");
   app.add_flag("--list", a.list, "name the frames and worlds");
   CLI11_PARSE(app, argc, argv);
   if (a.list)

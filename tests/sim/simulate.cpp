@@ -132,7 +132,8 @@ catalogue& catalogue_of(const cluster_shape& shape) {
 
 run_result simulate(const run_frame& frame, choices& chance, run_observer* observer) {
   const drawn d = draw(frame, chance);
-  world w(catalogue_of(d.setup.shape), d.setup);
+  world w(catalogue_of(d.setup.shape), d.setup,
+          observer == nullptr ? nullptr : observer->of_steps());
   if (observer != nullptr)
     observer->begins(w);
   run_result result;

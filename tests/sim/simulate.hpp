@@ -32,6 +32,8 @@ struct run_result {
 class run_observer {
 public:
   virtual ~run_observer() = default;
+  /// Watches steps from the first on, those before `begins` too.
+  virtual world::observer* of_steps() { return nullptr; }
   virtual void begins(world& w) = 0;
   virtual void acts(const world& w, const action& a) = 0;
   virtual void heals(const world& w) = 0;

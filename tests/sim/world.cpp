@@ -6,8 +6,8 @@ namespace baton::sim {
 
 using namespace protocol;
 
-world::world(catalogue& known, const world_setup& setup)
-  : known_(&known), setup_(&setup), left_(setup.may) {
+world::world(catalogue& known, const world_setup& setup, observer* watching)
+  : known_(&known), setup_(&setup), left_(setup.may), observer_(watching) {
   const auto& shape = setup.shape;
   groups_.resize(shape.groups());
   floors_.resize(shape.groups() * std::size_t{4});
@@ -52,6 +52,8 @@ void world::breach(std::string sentence) {
 }
 
 void world::post(mail m) {
+  m.id = ++messages_;
+  m.cause = m.from == m.to ? 0 : handling_.id;
   m.local = m.what != letter::offer
             && node_of(address::unpacked(m.from)) == node_of(address::unpacked(m.to));
   if (m.local && !setup_->local_queues) {
@@ -114,6 +116,12 @@ void world::start(std::uint32_t from, const command& c) {
 }
 
 void world::deliver(const mail& m) {
+  arrived_ = {m.id, m.cause};
+  hand_over(m);
+  arrived_ = {};
+}
+
+void world::hand_over(const mail& m) {
   if (m.what != letter::event && m.what != letter::start) {
     noticed(m);
     return;
@@ -145,6 +153,8 @@ void world::step(party& p, std::uint32_t from, std::uint32_t event) {
   const std::uint32_t who = p.who;
   const std::uint32_t before = p.state;
   const reaction& made = known_->react(who, before, event, clock_of(who));
+  handling_ = arrived_.id != 0 ? arrived_ : identity{++messages_, 0};
+  arrived_ = {};
   if (observer_ != nullptr)
     observer_->stepped(*this, who, from, before, event, made);
   if (!made.broken.empty()) {
@@ -160,6 +170,7 @@ void world::step(party& p, std::uint32_t from, std::uint32_t event) {
     note_receipt(who, before, made.next);
   for (const command& c : made.commands)
     run(who, c);
+  handling_ = {};
 }
 
 /// The rank remembers that a feed ended by its reader's receipt.

@@ -53,6 +53,8 @@ struct mail {
   kind event_of = kind::request;
   bool local = false; ///< neither lost nor repeated
   std::uint32_t blocks = 0; ///< of an offer: the source's
+  std::uint32_t id = 0;     ///< for traces, as `cause`: neither is part of the state
+  std::uint32_t cause = 0;  ///< message whose handling sent this one; 0: a device
 };
 
 struct timer {
@@ -71,6 +73,7 @@ struct table_row {
   std::uint32_t source = 0; ///< table of blocks read; 0: no offer came yet
   std::uint32_t posted = 0; ///< by piece: a read is outstanding and may land at any time
   std::uint32_t landed = 0;
+  std::uint32_t cause = 0; ///< for traces: of the last offer
 };
 
 /// A sequence on a group's ranks.
@@ -126,7 +129,8 @@ const protocol::open_feed* opened_of(const protocol::feed::state& state);
 
 class world {
 public:
-  world(catalogue& known, const world_setup& setup);
+  class observer;
+  world(catalogue& known, const world_setup& setup, observer* watching = nullptr);
 
   /// All that can happen next, dullest first.
   void enabled(std::vector<action>& out) const;
@@ -166,6 +170,13 @@ public:
       = 0;
   };
   void watch(observer* o) { observer_ = o; }
+
+  /// The message that a machine is stepped with just now. Its cause is 0 from a device or timer.
+  struct identity {
+    std::uint32_t id = 0; ///< never used twice in a run
+    std::uint32_t cause = 0;
+  };
+  const identity& handling() const { return handling_; }
   /// Messages that machines have handled so far.
   std::uint64_t handled() const { return handled_; }
   std::int64_t clock_of(std::uint32_t who) const;
@@ -182,6 +193,7 @@ private:
   bool goes_nowhere(const mail& m) const;
   void settle(); ///< local mail, until none is left
   void deliver(const mail& m);
+  void hand_over(const mail& m);
   void step(party& p, std::uint32_t from, std::uint32_t event);
   void run(std::uint32_t self, const command& c);
   void begin(const mail& m);
@@ -281,6 +293,9 @@ private:
   bool cut_ = false;
   std::uint64_t handled_ = 0;
   observer* observer_ = nullptr;
+  std::uint32_t messages_ = 0; ///< so far
+  identity arrived_;           ///< delivered, not yet handled
+  identity handling_;
 };
 
 } // namespace baton::sim
