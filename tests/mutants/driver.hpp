@@ -27,5 +27,6 @@ std::vector<driver> trace_drivers();
 std::vector<driver> rank_drivers();
 std::vector<driver> member_drivers();
 std::vector<driver> word_drivers();
+std::vector<driver> sim_drivers();
 
 } // namespace baton::mutants

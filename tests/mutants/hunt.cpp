@@ -17,6 +17,7 @@
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ namespace {
 using namespace baton;
 using namespace baton::mutants;
 
-constexpr unsigned hunt_s_max = 20; ///< of one driver on one mutant
+constexpr rlim_t hunt_cpu_s_max = 20; ///< of one driver on one mutant
 
 struct options {
   bool all = false;
@@ -56,7 +57,9 @@ void keep_sentence(const char* what, const char*, int) {
   const int quiet = dup2(fileno(std::tmpfile()), STDERR_FILENO); // a broken assertion is expected
   static_cast<void>(quiet);
   protocol::set_assertion_hook(keep_sentence);
-  alarm(hunt_s_max);
+  const rlimit bound{hunt_cpu_s_max, hunt_cpu_s_max}; // of the processor: others may use it too
+  if (setrlimit(RLIMIT_CPU, &bound) != 0)
+    _exit(2);
   activate(mutant);
   std::string what;
   try {
@@ -72,9 +75,9 @@ finding judge(int status) {
   finding f{verdict::nothing, shared->sentence, shared->tries, shared->steps};
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    f.how = signal == SIGABRT   ? verdict::aborted
-            : signal == SIGALRM ? verdict::too_slow
-                                : verdict::crashed;
+    f.how = signal == SIGABRT                        ? verdict::aborted
+            : signal == SIGXCPU || signal == SIGKILL ? verdict::too_slow
+                                                     : verdict::crashed;
     if (f.what.empty())
       f.what = std::string("signal ") + std::to_string(signal);
   } else if (WEXITSTATUS(status) != 0) {
@@ -95,8 +98,10 @@ finding hunt(int mutant, const driver& by) {
 }
 
 std::vector<driver> drivers(const options& asked) {
-  std::vector<driver> all = conversation_drivers();
-  for (const auto& more : {trace_drivers(), rank_drivers(), member_drivers(), word_drivers()})
+  std::vector<driver> all = word_drivers(); // the quickest first
+  for (const auto& more : {member_drivers(), rank_drivers()})
+    all.insert(all.end(), more.begin(), more.end());
+  for (const auto& more : {conversation_drivers(), trace_drivers(), sim_drivers()})
     all.insert(all.end(), more.begin(), more.end());
   if (!asked.driver.empty())
     all.erase(std::remove_if(all.begin(), all.end(),

@@ -24,9 +24,13 @@ bool did(const Result& result) {
 
 // ---- a reservation with everything landed ------------------------------------------------------
 
+manifest_offered offered(const manifest& offer) {
+  return {offer, sample_granted().granted.reservation, sample_hold().hold};
+}
+
 reservation::state with_lanes_open() {
   auto s = reservation::step({}, sample_begin(), at_ms(0)).state;
-  auto opened = reservation::step(std::move(s), manifest_offered{sample_offer()}, at_ms(1));
+  auto opened = reservation::step(std::move(s), offered(sample_offer()), at_ms(1));
   for (const auto& effect : opened.effects)
     if (const auto* lane = std::get_if<open_lane>(&effect))
       opened.state
@@ -78,7 +82,7 @@ std::string false_offers() {
     manifest offer = sample_offer();
     falsify(offer, path);
     auto s = reservation::step({}, sample_begin(), at_ms(0)).state;
-    if (did<open_lane>(reservation::step(std::move(s), manifest_offered{offer}, at_ms(1))))
+    if (did<open_lane>(reservation::step(std::move(s), offered(offer), at_ms(1))))
       return "an offer with another " + path + " opens lanes";
   }
   return "";
@@ -88,7 +92,7 @@ std::string false_offers() {
 std::string repeated_offer() {
   auto s = reservation::step({}, sample_begin(), at_ms(0)).state;
   for (const std::int64_t ms : {1, 900})
-    s = reservation::step(std::move(s), manifest_offered{sample_offer()}, at_ms(ms)).state;
+    s = reservation::step(std::move(s), offered(sample_offer()), at_ms(ms)).state;
   const auto end = reservation::step(std::move(s), lease_expired{}, at_ms(sample_lease_ms));
   return did<quarantine_blocks>(end) ? "" : "a repeated offer extends the lease";
 }
@@ -96,7 +100,7 @@ std::string repeated_offer() {
 std::string late_offer() {
   auto s = reservation::step({}, sample_begin(), at_ms(0)).state;
   const auto late
-    = reservation::step(std::move(s), manifest_offered{sample_offer()}, at_ms(sample_lease_ms));
+    = reservation::step(std::move(s), offered(sample_offer()), at_ms(sample_lease_ms));
   return did<open_lane>(late) ? "an offer after the lease opens lanes" : "";
 }
 
