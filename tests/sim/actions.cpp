@@ -45,6 +45,16 @@ bool world::may_arrive(std::size_t index) const {
   return true;
 }
 
+/// The oldest mail can wait for all the rest: where order is kept, none of that is of its own pair.
+bool world::may_be_delayed() const {
+  if (mail_.size() < 2)
+    return false;
+  const mail& m = mail_.front();
+  return (setup_->overtaking && !m.local)
+         || std::none_of(mail_.begin() + 1, mail_.end(),
+                         [&](const mail& other) { return same_pair(other, m); });
+}
+
 bool world::is_enabled(const timer& t, bool idle) const {
   if (waits_for_clock(t))
     return t.due_ms <= clock_of(t.who);
@@ -72,7 +82,7 @@ void world::enabled(std::vector<action>& out) const {
     out.resize(std::min<std::size_t>(out.size(), 1));
     return;
   }
-  if (bounded() && mail_.size() > 1)
+  if (bounded() && may_be_delayed())
     out.push_back({what::delay, false, 0, 0});
   add_faults(out);
 }

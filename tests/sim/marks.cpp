@@ -2,9 +2,10 @@
 
 namespace baton::sim {
 
-const std::vector<mark>& all_marks() {
-  static const std::vector<mark> marks{
-    // lanes
+namespace {
+
+std::vector<mark> marks_of_lanes() {
+  return {
     {"a piece lands after its lane was told to stop", kind::lane, "abort_requested",
      "piece_landed", "abort_requested"},
     {"a lane is stopped before its table entry exists", kind::lane, "planned", "stop_lane",
@@ -14,7 +15,6 @@ const std::vector<mark>& all_marks() {
     {"a repeated stop finds the lane stopping", kind::lane, "abort_requested", "stop_lane",
      "abort_requested"},
     {"a read ends in an error when its source is dead", kind::lane, "posted", "offer_refused", "*"},
-    // feeds
     {"the reader stops before everything was offered", kind::feed, "offering", "reader_stopped",
      "stopped"},
     {"a receipt arrives at a feed that was withdrawn", kind::feed, "withdrawn", "receipt_arrived",
@@ -23,7 +23,11 @@ const std::vector<mark>& all_marks() {
     {"a withdrawn feed asks whether its reader has stopped", kind::feed, "withdrawn", "query_due",
      "withdrawn"},
     {"an offer is turned away", kind::feed, "*", "offer_rejected", "*"},
-    // reservations
+  };
+}
+
+std::vector<mark> marks_of_owners() {
+  return {
     {"a lease ends before any lane is open", kind::reservation, "reserved", "lease_expired",
      "*"},
     {"a lease ends while bytes arrive", kind::reservation, "receiving", "lease_expired",
@@ -42,7 +46,6 @@ const std::vector<mark>& all_marks() {
      "retiring"},
     {"a revoked reservation waits for the last lane", kind::reservation, "draining",
      "lane_stopped", "draining"},
-    // holds
     {"a source is cancelled while its kernels run", kind::hold, "computing", "cancel_source",
      "draining"},
     {"a source is cancelled after it has offered everything", kind::hold, "offered",
@@ -50,7 +53,11 @@ const std::vector<mark>& all_marks() {
     {"the receipt overtakes the slowest rank's completion", kind::hold, "computing",
      "feed_received", "computing"},
     {"a retained source is given up", kind::hold, "retained", "retention_expired", "releasing"},
-    // attempts
+  };
+}
+
+std::vector<mark> marks_of_requests() {
+  return {
     {"a grant arrives after the attempt was given up", kind::attempt, "abandoned",
      "reserve_granted", "abandoned"},
     {"a prefill is accepted after the attempt was given up", kind::attempt, "abandoned",
@@ -59,20 +66,29 @@ const std::vector<mark>& all_marks() {
      "*"},
     {"an attempt loses its decode group in mid-stream", kind::attempt, "decoding", "group_lost",
      "*"},
-    {"a claim is answered with a refusal", kind::attempt, "committing", "commit_claimed",
-     "abandoned"},
     {"a commit is refused after the claim was granted", kind::attempt, "committing",
      "commit_refused", "abandoned"},
-    // requests
     {"a request is tried again", kind::request, "open", "attempt_failed", "open"},
     {"a stream is interrupted", kind::request, "streaming", "attempt_failed", "interrupted"},
     {"a client leaves in mid-stream", kind::request, "streaming", "cancel_request", "cancelled"},
     {"an ended request refuses a late claim", kind::request, "cancelled", "claim_commit",
      "cancelled"},
-    // pools
     {"an attempt stops waiting for room", kind::pool, "ready", "withdraw_attempt", "ready"},
     {"nobody makes room in time", kind::pool, "ready", "wait_expired", "ready"},
   };
+}
+
+std::vector<mark> join() {
+  std::vector<mark> all = marks_of_lanes();
+  for (const auto& more : {marks_of_owners(), marks_of_requests()})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+} // namespace
+
+const std::vector<mark>& all_marks() {
+  static const std::vector<mark> marks = join();
   return marks;
 }
 

@@ -36,7 +36,8 @@ std::optional<tape> tape_from_text(const std::string& text, std::string& problem
     problem = "line 3: expected \"why\" and a sentence";
     return std::nullopt;
   }
-  std::getline(in >> std::ws, t.why);
+  std::getline(in, t.why); // the rest of this line, which may be empty
+  t.why.erase(0, t.why.find_first_not_of(' '));
   for (std::uint32_t pick = 0; in >> pick;)
     if (t.picks.size() < picks_max)
       t.picks.push_back(pick);

@@ -151,6 +151,9 @@ public:
   void save(std::vector<std::uint32_t>& out) const;
   void load(const std::uint32_t*& in);
 
+  /// The same for equal worlds in any process: what the numbers of states and messages stand for.
+  std::uint64_t fingerprint() const;
+
   /// Stops all faults: crashed groups are restarted, nothing is lost any more.
   void heal();
 
@@ -243,6 +246,7 @@ private:
   bool waits_for_clock(const timer& t) const;
   bool is_deadline(const timer& t) const;
   bool may_arrive(std::size_t index) const;
+  bool may_be_delayed() const;
   bool is_enabled(const timer& t, bool idle) const;
   std::int64_t left_ms(const timer& t) const { return t.due_ms - clock_of(t.who); }
   void pass_time(std::int64_t ms);

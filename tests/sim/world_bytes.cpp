@@ -1,6 +1,8 @@
 // A world as numbers: canonical, so that two ways to the same state meet.
 #include "tests/sim/world.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -139,6 +141,26 @@ void world::save_devices(std::uint32_t*& at) const {
   for (const std::uint32_t f : floors_)
     out.put(f);
   at = out.at;
+}
+
+std::uint64_t world::fingerprint() const {
+  bytes all;
+  for (const party& p : parties_) {
+    encode(all, p.who);
+    with_kind(address::unpacked(p.who).what,
+              [&](auto k) { encode(all, known_->state<k.value>(p.state)); });
+  }
+  for (const mail& m : mail_) {
+    encode_all(all, m.to, m.from, m.what);
+    if (m.what == letter::event || m.what == letter::start)
+      with_kind(m.event_of, [&](auto k) { encode(all, known_->event<k.value>(m.event)); });
+    else
+      encode(all, m.event);
+  }
+  for (const client_row& c : clients_)
+    encode_all(all, c.frames, c.outcome, c.commits);
+  encode_all(all, memory_, router_ms_, handled_);
+  return XXH3_64bits(all.data(), all.size());
 }
 
 void world::load(const std::uint32_t*& in) {
