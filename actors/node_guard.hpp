@@ -5,8 +5,9 @@
 //   heartbeats, CAF's down messages, process_died ──node_lost──▶ router, ──rank_lost──▶ own group
 //
 // A peer that is silent, or whose connection was lost, is suspected, never believed to have
-// stopped: its loss fails requests, it frees no memory. process_died and process_reaped are evidence, from
-// the kernel, about peers on this host; they come at any time, also after the peer was lost.
+// stopped: its loss fails requests, it frees no memory. process_died and process_reaped are
+// evidence, from the kernel, about peers on this host; they come at any time, also after the peer
+// was lost.
 #pragma once
 
 #include "actors/interfaces.hpp"

@@ -65,7 +65,9 @@ inline state draining() { return after(computing_fed(), {cancelled}); }
 inline state draining_kernels() {
   return after(draining(), {feed_stopped{first_lane(), {}}, feed_stopped{last_lane(), {}}});
 }
-inline state draining_reader() { return after(draining(), {feed_stopped{first_lane(), {}}, quiet}); }
+inline state draining_reader() {
+  return after(draining(), {feed_stopped{first_lane(), {}}, quiet});
+}
 inline state releasing() { return after(offered_last(), {feed_received{last_lane()}}); }
 inline state released() { return after(releasing(), {blocks_reclaimed{sample_hold().hold}}); }
 

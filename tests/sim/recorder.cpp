@@ -197,7 +197,7 @@ void recorder::note(const world& w, const address& who, std::uint32_t from, std:
       submitted(*e, record);
     if (std::holds_alternative<cancel_request>(event))
       record.header.sender = "client:client";
-    // Its cause leads to the leader's plan in a cluster; here to the commit that began the sequence.
+    // In a cluster its cause leads to the leader's plan; here to the commit of the sequence.
     if (const auto* e = std::get_if<token_emitted>(&event))
       record.header.cause = commit_by_attempt_[e->attempt];
   }

@@ -1,6 +1,6 @@
 // A simulated run as the trace that its nodes would have written: `baton trace` reads it, and the
-// trace checker judges it. What the checker is told is what messages say; the simulator's own checks
-// look at devices. Two judges that share no code, over the same run.
+// trace checker judges it. What the checker is told is what messages say; the simulator's own
+// checks look at devices. Two judges that share no code, over the same run.
 #pragma once
 
 #include "protocol/trace_check.hpp"
