@@ -65,6 +65,7 @@ step_result complete(ready s, const step_completed& e) {
 step_result poison(body data, const failure& why) {
   effects_list effects{poison_rank{data.epoch, why}};
   fail_all(data, why, effects);
+  report_settled(data, effects); // who had left before may have waited for the lost rank alone
   return {poisoned{std::move(data), why}, std::move(effects)};
 }
 

@@ -272,7 +272,16 @@ TEST_CASE("a cancelled sequence whose digest is being made is quiesced after eve
   CHECK(types_of(machine::step(one, kv_digested{other, first, 3}).effects)
         == "end_sequence sequence_quiesced");
   const auto lost = machine::step(one, rank_lost{other, some_reason});
-  CHECK(types_of(lost.effects) == "poison_rank");
+  CHECK(types_of(lost.effects) == "poison_rank end_sequence sequence_quiesced");
+}
+
+TEST_CASE("a sequence that has left and waits for one rank is quiesced when that rank is lost") {
+  const auto cancel = machine::step(decoding(), cancel_sequence{first});
+  const state waiting = after(cancel.state, {ended(leader, 1, first)});
+  const auto lost = machine::step(waiting, rank_lost{other, some_reason});
+  CHECK(types_of(lost.effects) == "poison_rank end_sequence sequence_quiesced");
+  const auto failed = machine::step(waiting, step_failed{other, {1}, {1}, some_reason});
+  CHECK(types_of(failed.effects) == "poison_rank end_sequence sequence_quiesced");
 }
 
 TEST_CASE("a cancelled sequence is quiesced only when every rank has completed its last step") {
