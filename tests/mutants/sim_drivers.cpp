@@ -1,9 +1,9 @@
-// The simulated cluster (tests/sim): seeded runs under drawn faults, and every order of small
-// worlds up to a number of states.
+// The simulated cluster (tests/sim): seeded runs under drawn faults, and small worlds searched in
+// every order up to a number of states.
 #include "tests/mutants/driver.hpp"
-#include "tests/sim/explore.hpp"
 #include "tests/sim/simulate.hpp"
 #include "tests/sim/tape.hpp"
+#include "tests/sim/worlds.hpp"
 
 namespace baton::mutants {
 
@@ -11,13 +11,10 @@ namespace {
 
 using namespace sim;
 
-constexpr std::uint64_t seeds_max = 3'000; ///< of each frame
-constexpr std::uint64_t states_max = 60'000; ///< of each world
-
-std::string seeds(const char* name, progress& at) {
-  const run_frame* frame = find_frame(name);
+std::string seeds(const char* frame_name, std::uint64_t seeds_max, progress& at) {
+  const run_frame* frame = find_frame(frame_name);
   if (frame == nullptr)
-    return std::string("no frame is called ") + name;
+    return std::string("no frame is called ") + frame_name;
   for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
     ++at.tries;
     const run_result r = simulate_seed(*frame, seed);
@@ -28,40 +25,16 @@ std::string seeds(const char* name, progress& at) {
   return "";
 }
 
-std::string small_seeds(progress& at) { return seeds("small", at); }
-
-/// Small enough that the first tens of thousands of states hold most of what can happen in them.
-std::vector<world_setup> worlds() {
-  const auto make = [](const char* name, std::uint8_t from, std::uint8_t to, std::size_t requests,
-                       const budgets& may) {
-    world_setup s;
-    s.name = name;
-    s.shape.prefill_ranks = from;
-    s.shape.decode_ranks = to;
-    s.shape.prefill_blocks = s.shape.decode_blocks = 1;
-    s.requests.resize(requests);
-    s.may = may;
-    s.generations_max = 3;
-    return s;
-  };
-  budgets cancel, expiry, copy, loss, crash;
-  cancel.cancels = 1;
-  expiry.expiries = 1;
-  copy.copies = 1;
-  loss.losses = 1;
-  crash.crashes = 1;
-  return {make("cancel", 1, 1, 1, cancel),   make("expiry", 1, 1, 1, expiry),
-          make("copy", 1, 1, 1, copy),       make("loss", 1, 1, 1, loss),
-          make("crash", 1, 1, 1, crash),     make("cancel, 2 ranks", 1, 2, 1, cancel),
-          make("two requests", 1, 1, 2, cancel)};
-}
+std::string small_seeds(progress& at) { return seeds("small", 2'000, at); }
+std::string retry_seeds(progress& at) { return seeds("retry", 2'000, at); }
 
 std::string explored(progress& at) {
   explore_limits limits;
-  limits.states_max = states_max;
-  limits.seconds_max = 10;
-  for (const world_setup& setup : worlds()) {
-    const exploration e = explore(setup, limits);
+  limits.states_max = 60'000; // of each world: most of what can happen in it begins there
+  limits.seconds_max = 60;
+  limits.heal_one_in = 64;
+  for (const small_world& w : small_worlds()) {
+    const exploration e = explore(w.setup, limits);
     at.tries += e.states;
     at.steps = e.way.size();
     if (!e.broken.empty())
@@ -73,8 +46,9 @@ std::string explored(progress& at) {
 } // namespace
 
 std::vector<driver> sim_drivers() {
-  return {{"simulator", "seeded runs of a small cluster under drawn faults", small_seeds},
-          {"explorer", "every order of small worlds, breadth first", explored}};
+  return {{"small", "seeded runs of one or two requests under drawn faults", small_seeds},
+          {"retry", "the same with two decode groups and more tries", retry_seeds},
+          {"explorer", "small worlds in every order, breadth first", explored}};
 }
 
 } // namespace baton::mutants
