@@ -60,7 +60,7 @@ NEAR_MISSES = [
     ("protocol/ids.cpp", "class big {\n" + "  int f(int a) { return a; }\n" * 70 + "};\n"),
     ("protocol/ids.cpp", 'auto r = R"x(\nint f() {\n' + "\n" * 70 + '})x";\n'),
     ("actors/deep/shell.cpp", "auto t = system_clock::now(); // wall clock: shown to people\n"),
-    ("deploy/run.sh", "#!/bin/sh\nmktemp -d /tmp/a.XXXXXX; ls $HOME/work/ build/home/\n"),
+    ("deploy/run.sh", "#!/bin/sh\nmktemp -d /tmp/a.XXXXXX; ls $HOME/" + "work/ build/home/\n"),
 ]
 
 
