@@ -171,12 +171,6 @@ void world::add_faults(std::vector<action>& out) const {
   }
 }
 
-bool world::quiet() const {
-  std::vector<action> next;
-  enabled(next);
-  return next.empty();
-}
-
 void world::fire(std::size_t index) {
   const timer t = timers_[index];
   timers_.erase(timers_.begin() + static_cast<std::ptrdiff_t>(index));

@@ -90,9 +90,4 @@ const char* catalogue::event_name(kind what, std::uint32_t id) const {
   });
 }
 
-std::size_t catalogue::size() const {
-  return std::apply([](const auto&... t) { return ((t.states.size() + t.events.size()) + ...); },
-                    tables_);
-}
-
 } // namespace baton::sim

@@ -191,9 +191,8 @@ public:
   std::string state_name(kind what, std::uint32_t id) const;
   const char* event_name(kind what, std::uint32_t id) const;
 
-  /// States, messages and steps met so far.
+  /// Distinct steps met so far.
   std::size_t steps() const { return reactions_.size(); }
-  std::size_t size() const;
 
 private:
   template <class Machine>

@@ -52,7 +52,6 @@ public:
   explicit tape_choices(std::vector<std::uint32_t> tape) : tape_(std::move(tape)) {}
 
   std::uint32_t pick(std::uint32_t bound, const char* what) override;
-  bool ended() const { return at_ >= tape_.size(); }
 
 private:
   std::vector<std::uint32_t> tape_;

@@ -97,8 +97,6 @@ std::vector<std::uint64_t>& marks_reached() {
   return reached;
 }
 
-void reset_marks() { marks_reached().assign(all_marks().size(), 0); }
-
 void reach_marks(kind machine, const std::string& before, const std::string& event,
                  const std::string& after) {
   const auto fits = [](const char* wanted, const std::string& is) {

@@ -23,7 +23,6 @@ const std::vector<mark>& all_marks();
 
 /// How often each mark was reached, by distinct steps of machines. One list for each thread.
 std::vector<std::uint64_t>& marks_reached();
-void reset_marks();
 void reach_marks(kind machine, const std::string& before, const std::string& event,
                  const std::string& after);
 

@@ -134,8 +134,6 @@ public:
 
   /// All that can happen next, dullest first.
   void enabled(std::vector<action>& out) const;
-  /// True when nothing but faults can happen.
-  bool quiet() const;
   void apply(const action& a);
 
   /// "" or the sentence of the first broken invariant ("I3: …").
