@@ -120,7 +120,10 @@ public:
     case client_alarm::interrupt: return interrupted();
     case client_alarm::wind_up_over: return end(early_end_);
     case client_alarm::status_due: return begin_round();
-    case client_alarm::status_silent: return ask_again(e.number);
+    case client_alarm::status_silent:
+      if (round_ == round_state::asked && e.number == round_number_)
+        pools_.note_silence();
+      return ask_again(e.number);
     case client_alarm::settle_over: return settled();
     }
   }

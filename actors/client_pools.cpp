@@ -45,29 +45,35 @@ pools_watch::pools_watch(const cluster_config& cluster) {
 }
 
 void pools_watch::begin_round() {
+  if (!now_.by_node.empty() && complete())
+    last_round_ = std::move(now_);
+  now_ = {};
+  silence_ = false;
   unheard_nodes_ = {nodes_.begin(), nodes_.end()};
   unheard_groups_ = {groups_.begin(), groups_.end()};
-  by_node_.clear();
-  by_group_.clear();
 }
 
 void pools_watch::answered(const node_status& status) {
   unheard_nodes_.erase(status.node);
-  by_node_[status.node] = status;
+  now_.by_node[status.node] = status;
   if (status.has_pool)
     answered(status.pool);
 }
 
 void pools_watch::answered(const pool_status& status) {
   unheard_groups_.erase(status.group);
-  by_group_[status.group] = status;
+  now_.by_group[status.group] = status;
+}
+
+const pools_watch::answers& pools_watch::known() const {
+  return complete() || silence_ || !last_round_ ? now_ : *last_round_;
 }
 
 std::string pools_watch::pools() const {
   std::vector<std::string> parts;
   for (const auto& group : groups_) {
-    const auto it = by_group_.find(group);
-    if (it != by_group_.end())
+    const auto it = known().by_group.find(group);
+    if (it != known().by_group.end())
       parts.push_back(free_of(it->second));
   }
   return joined(parts, ", ");
@@ -75,14 +81,16 @@ std::string pools_watch::pools() const {
 
 std::vector<std::string> pools_watch::left_over() const {
   std::vector<std::string> left;
-  for (const auto& [group, pool] : by_group_) {
+  for (const auto& [group, pool] : known().by_group) {
     const std::string held = held_in(pool);
     if (!held.empty())
       left.push_back(held);
   }
-  for (const auto& [node, status] : by_node_)
+  for (const auto& [node, status] : known().by_node)
     if (status.actors_open != 0)
       left.push_back(node.value + " has " + std::to_string(status.actors_open) + " actors");
+  if (&known() != &now_)
+    return left;
   for (const auto& node : unheard_nodes_)
     left.push_back(node.value + " does not answer");
   for (const auto& group : unheard_groups_)

@@ -18,8 +18,10 @@ public:
   /// Every node of the cluster must answer, and every group's pool.
   explicit pools_watch(const protocol::cluster_config& cluster);
 
-  /// Forgets the answers: the next are those of a new round.
+  /// The next answers are those of a new round. Those of the last are kept until somebody is silent.
   void begin_round();
+  /// Who has not answered in this round has been asked, waited for, and is asked again.
+  void note_silence() { silence_ = true; }
 
   void answered(const protocol::node_status& status);
   void answered(const protocol::pool_status& status);
@@ -39,12 +41,21 @@ public:
   std::string describe() const;
 
 private:
+  struct answers {
+    std::map<protocol::node_name, protocol::node_status> by_node;
+    std::map<protocol::group_name, protocol::pool_status> by_group;
+  };
+
+  /// A round that is under way says nothing yet: the last whole one is what is known.
+  const answers& known() const;
+
   std::vector<protocol::node_name> nodes_;
   std::vector<protocol::group_name> groups_;
   std::set<protocol::node_name> unheard_nodes_;
   std::set<protocol::group_name> unheard_groups_;
-  std::map<protocol::node_name, protocol::node_status> by_node_;
-  std::map<protocol::group_name, protocol::pool_status> by_group_;
+  answers now_;
+  std::optional<answers> last_round_;
+  bool silence_ = false;
 };
 
 } // namespace baton::actors

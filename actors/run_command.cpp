@@ -75,7 +75,7 @@ outcome<run_input> read_input(const run_options& options) {
 }
 
 failure open_node(node_context& node, const run_input& input) {
-  node.name = {"client"};
+  node.name = {client_node};
   node.life = {draw(), draw()};
   node.message_base = draw() >> message_counter_bits << message_counter_bits;
   node.cluster = input.cluster;
@@ -88,7 +88,9 @@ failure open_node(node_context& node, const run_input& input) {
   const auto now = std::chrono::system_clock::now(); // wall clock: shown by trace readers only
   header.opened_unix_ms
     = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
-  auto trace = trace_recorder::open(input.options.dir + "/client.trace.jsonl", header);
+  // Several clients may run at once, and a killed one leaves its file torn.
+  const std::string file = "client-" + to_string(node.life).substr(0, 8) + ".trace.jsonl";
+  auto trace = trace_recorder::open(input.options.dir + "/" + file, header);
   if (!trace)
     return trace.error();
   node.trace = std::move(trace.value());

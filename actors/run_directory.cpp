@@ -88,7 +88,7 @@ outcome<cluster_config> read_cluster(const std::string& path) {
   return parse_cluster(text.value(), path);
 }
 
-outcome<cluster_config> with_ports(cluster_config cluster) {
+outcome<cluster_config> with_ports(cluster_config cluster, const std::string& file) {
   std::vector<probe> probes;
   ports_by_node ports;
   for (const auto& node : nodes(cluster)) {
@@ -97,7 +97,7 @@ outcome<cluster_config> with_ports(cluster_config cluster) {
       probes.emplace_back();
       auto found = probes.back().free_port(cluster.host);
       if (!found)
-        return found.error();
+        return failure{found.error().why, file + ": " + found.error().text};
       port = found.value();
     }
     ports.ports.emplace_back(node.name, port);

@@ -21,7 +21,9 @@ protocol::failure write_file(const std::string& path, const std::string& text);
 protocol::outcome<protocol::cluster_config> read_cluster(const std::string& path);
 
 /// The same with a port for every node: those that are 0 are chosen among the free ones now.
-protocol::outcome<protocol::cluster_config> with_ports(protocol::cluster_config cluster);
+/// bad_input names `file`, from which it was read, and the field.
+protocol::outcome<protocol::cluster_config> with_ports(protocol::cluster_config cluster,
+                                                       const std::string& file);
 
 /// Name of the shared memory in which the ranks of a group meet. It is gone when all are in; a
 /// start that was cut short may leave it.

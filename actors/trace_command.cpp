@@ -1,10 +1,12 @@
 #include "actors/trace_command.hpp"
 
+#include "actors/run_directory.hpp"
 #include "actors/trace_show.hpp"
 #include "actors/trace_stats.hpp"
 #include "protocol/trace_check.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 namespace baton::actors {
@@ -27,18 +29,49 @@ int fail(const failure& why) {
   return 1;
 }
 
-trace_verdict check_files(const trace_files& files, trace_extent extent) {
+/// What a checker that saw only the present files would take for silence.
+struct completeness {
+  std::vector<std::string> missing;
+  std::string note;
+};
+
+completeness look_for_all(const std::string& directory, const trace_files& files) {
+  completeness found{files.missing(), {}};
+  const auto cluster = read_cluster(directory + "/cluster.json");
+  if (!cluster) {
+    found.note = "no cluster file tells which nodes' traces should be here: "
+                 + cluster.error().text;
+    return found;
+  }
+  for (const auto& node : nodes(cluster.value())) {
+    const auto& all = files.sections();
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const auto& s) { return s.header.node == node.name; }))
+      found.missing.push_back(directory + " has no trace of " + node.name.value
+                              + ", which cluster.json names");
+  }
+  return found;
+}
+
+trace_verdict check_files(const std::string& directory, const trace_files& files,
+                          trace_extent extent) {
   const check_report report = check_trace(files, extent);
+  const completeness whole = look_for_all(directory, files);
   std::string text;
   for (const auto& v : report.violations)
     text += to_text(v);
   for (const auto& line : files.broken())
     text += "unreadable: " + line + "\n";
+  for (const auto& line : whole.missing)
+    text += "missing: " + line + "\n";
+  if (!whole.note.empty())
+    text += "note: " + whole.note + "\n";
   for (const auto& line : files.torn())
     text += "note: " + line + "\n";
   for (const auto& line : report.notes)
     text += "note: " + line + "\n";
-  const std::uint64_t wrong = report.violations_count + files.broken().size();
+  const std::uint64_t wrong
+    = report.violations_count + files.broken().size() + whole.missing.size();
   if (wrong == 0)
     return {true, "trace check: ok (" + std::to_string(report.records) + " records, "
                     + std::to_string(report.actors) + " actors, "
@@ -51,7 +84,7 @@ int check(const arguments& args) {
                                                                  : node_state::unknown);
   if (!files)
     return fail(files.error());
-  const auto verdict = check_files(*files.value(),
+  const auto verdict = check_files(args.directory, *files.value(),
                                    args.partial ? trace_extent::partial : trace_extent::whole);
   std::cout << verdict.text;
   return verdict.ok ? 0 : 1;
@@ -109,7 +142,7 @@ outcome<trace_verdict> check_idle_cluster(const std::string& directory) {
   const auto files = trace_files::open(directory, node_state::idle_and_flushed);
   if (!files)
     return files.error();
-  return check_files(*files.value(), trace_extent::whole);
+  return check_files(directory, *files.value(), trace_extent::whole);
 }
 
 } // namespace baton::actors

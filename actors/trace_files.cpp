@@ -145,7 +145,8 @@ failure trace_files::index(std::uint32_t file, node_state nodes) {
     offset = end + 1;
   }
   if (sections_.size() > first_section && sections_.back().end == section_end::cut
-      && nodes == node_state::idle_and_flushed)
+      && nodes == node_state::idle_and_flushed
+      && sections_.back().header.node.value != client_node) // another client may run, or was killed
     sections_.back().end = section_end::flushed;
   return {};
 }
@@ -173,6 +174,7 @@ failure trace_files::add_line(std::uint32_t file, std::uint64_t offset, std::str
     }
     sections_.push_back({files_[file].name, std::move(*header), section_end::cut, 0, {}});
     actors_of_section_.clear();
+    first_key_of_section_ = keys_.size();
     return {};
   }
   if (!has_section)
@@ -181,8 +183,12 @@ failure trace_files::add_line(std::uint32_t file, std::uint64_t offset, std::str
   if (const auto* loss = std::get_if<trace_loss>(&parsed.value())) {
     section.lost += loss->records;
     section.first_gap = section.first_gap.value_or(keys_.size());
-  } else if (std::holds_alternative<trace_end>(parsed.value())) {
+  } else if (const auto* end = std::get_if<trace_end>(&parsed.value())) {
     section.end = section_end::closed;
+    const std::uint64_t here = keys_.size() - first_key_of_section_;
+    if (end->records != here)
+      missing_.push_back(where(file, offset) + ": says " + std::to_string(end->records)
+                         + " records, " + std::to_string(here) + " are here");
   } else {
     const auto& record = std::get<trace_record>(parsed.value());
     trace_key key{record.header.id, record.header.cause, record.begin_ns, 0, 0};

@@ -38,6 +38,8 @@ public:
   const std::vector<std::string>& torn() const { return torn_; }
   /// Lines elsewhere that cannot be read: "file:line: reason".
   const std::vector<std::string>& broken() const { return broken_; }
+  /// Records that an end line counts and that are not here: "file:line: reason".
+  const std::vector<std::string>& missing() const { return missing_; }
 
 private:
   struct mapping {
@@ -65,7 +67,9 @@ private:
   std::vector<place> places_;
   std::vector<std::string> torn_;
   std::vector<std::string> broken_;
+  std::vector<std::string> missing_;
   std::unordered_map<std::string, std::uint32_t> actors_of_section_; ///< of the last section
+  std::size_t first_key_of_section_ = 0;                        ///< of the last section
   std::uint32_t actors_ = 0;
 };
 

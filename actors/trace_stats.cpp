@@ -35,7 +35,7 @@ public:
     for (std::size_t i = 0; i < files_.keys().size(); ++i)
       if (const auto read = files_.record(i))
         take(i, read.value());
-    stats_.requests = requests_.size();
+    stats_.requests = count_requests();
     for (auto& [id, times] : requests_)
       join(times);
     return std::move(stats_);
@@ -57,26 +57,23 @@ private:
     const auto fact = decode(r);
     if (!fact)
       return;
-    if (node == "client")
+    if (const auto* e = std::get_if<submit_request>(&fact.value()))
+      submitted_[e->spec.external.value].push_back(r.header.sent_ns);
+    if (node == client_node)
       take_client(r, fact.value());
     else
       take_node(r, fact.value(), node);
   }
 
   void take_client(const trace_record& r, const trace_fact& fact) {
-    if (const auto* e = std::get_if<submit_request>(&fact))
-      submitted_[e->spec.external.value] = r.begin_ns;
     if (const auto* e = std::get_if<frame_forwarded>(&fact))
       requests_[e->attempt.request].client.frames.push_back(r.begin_ns);
     const auto* e = std::get_if<request_ended>(&fact);
     if (e == nullptr)
       return;
-    auto& times = requests_[e->request].client;
-    const auto begun = submitted_.find(e->external.value);
-    if (begun != submitted_.end())
-      times.begun = begun->second;
-    times.ended = r.begin_ns;
     ++outcomes_at_client_[outcome_text(*e)];
+    if (e->request != request_id{})
+      requests_[e->request].client.ended = r.begin_ns;
   }
 
   void take_node(const trace_record& r, const trace_fact& fact, const std::string& node) {
@@ -105,7 +102,28 @@ private:
     return std::string(to_string(e.kind)) + (e.why ? std::string(": ") + to_string(e.why.why) : "");
   }
 
+  /// Those that the router opened. A falsified id is worked for and refused, but nobody's request.
+  std::uint64_t count_requests() const {
+    const auto opened
+      = std::count_if(requests_.begin(), requests_.end(),
+                      [](const auto& known) { return known.second.router.begun.has_value(); });
+    return opened > 0 ? static_cast<std::uint64_t>(opened) : requests_.size();
+  }
+
+  /// When the client sent it: a name may be used again, so the last time before it was opened.
+  std::optional<std::int64_t> sent_by_client(const request_times& times) const {
+    const auto it = submitted_.find(times.external);
+    if (it == submitted_.end() || !times.router.begun || !times.client.ended)
+      return {};
+    std::optional<std::int64_t> sent;
+    for (const std::int64_t ns : it->second)
+      if (ns > 0 && ns <= *times.router.begun)
+        sent = std::max(sent.value_or(ns), ns);
+    return sent;
+  }
+
   void join(request_times& times) {
+    times.client.begun = sent_by_client(times);
     const stream_times& s = times.client.begun ? times.client : times.router;
     stats_.outcomes = outcomes_at_client_.empty() ? outcomes_at_router_ : outcomes_at_client_;
     if (s.begun && !s.frames.empty())
@@ -122,7 +140,7 @@ private:
   const trace_files& files_;
   trace_stats stats_;
   std::map<request_id, request_times> requests_;
-  std::map<std::string, std::int64_t> submitted_;
+  std::map<std::string, std::vector<std::int64_t>> submitted_; ///< sent, by external id
   std::map<std::string, std::uint64_t> outcomes_at_client_;
   std::map<std::string, std::uint64_t> outcomes_at_router_;
 };

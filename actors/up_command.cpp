@@ -66,7 +66,7 @@ int up_main(int argc, char** argv) {
   }
   auto cluster = read_cluster(file);
   if (cluster)
-    cluster = with_ports(std::move(cluster.value()));
+    cluster = with_ports(std::move(cluster.value()), file);
   failure why = cluster ? make_run_directory(dir, cluster.value()) : cluster.error();
   if (why) {
     std::cerr << "baton up: " << why.text << "\n";

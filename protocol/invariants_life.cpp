@@ -192,11 +192,13 @@ void every_request_ends(const trace_world& world, const trace_ends& ends, verdic
                {*request.opened_at},
                {}});
   }
-  for (const auto& [name, external] : world.externals) {
-    const auto section = ends.source.keys()[external.last_at].section;
-    if (external.submitted != external.ended && !world.sections[section].incomplete())
+  for (const auto& [key, external] : world.externals) {
+    const auto router = ends.source.keys()[external.last_at].section;
+    const bool whole
+      = !world.sections[key.first].incomplete() && !world.sections[router].incomplete();
+    if (external.submitted != external.ended && whole)
       out.add({"I15",
-               name + " was submitted " + std::to_string(external.submitted)
+               key.second + " was submitted " + std::to_string(external.submitted)
                  + " times and has " + std::to_string(external.ended) + " outcomes",
                {external.last_at},
                {}});

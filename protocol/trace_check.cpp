@@ -16,7 +16,14 @@ constexpr std::size_t chain_records_max = 12;
 class checker {
 public:
   explicit checker(const trace_source& source)
-    : source_(source), causes_(source.keys()), world_(source.sections()) {}
+    : source_(source), causes_(source.keys()), world_(source.sections()) {
+    std::vector<std::uint32_t> clients;
+    for (std::uint32_t s = 0; s < source.sections().size(); ++s)
+      if (source.sections()[s].header.node.value == client_node)
+        clients.push_back(s);
+    if (clients.size() == 1)
+      only_client_ = clients.front();
+  }
 
   check_report run(trace_extent extent) {
     const causal_order order = order_records(source_.keys(), causes_);
@@ -58,10 +65,14 @@ private:
   }
 
   /// The life that sent the message: where its cause was handled, else the sender's present one.
+  /// Clients live beside each other under one name: where there are several, the cause alone tells.
   std::optional<std::uint32_t> sender_section(std::size_t index, const trace_record& record) const {
     if (const auto cause = causes_.cause_of(index))
       return source_.keys()[*cause].section;
-    const auto it = last_section_of_.find(node_of_sender(record.header.sender));
+    const std::string node = node_of_sender(record.header.sender);
+    if (node == client_node)
+      return only_client_;
+    const auto it = last_section_of_.find(node);
     return it == last_section_of_.end() ? std::nullopt : std::optional(it->second);
   }
 
@@ -119,7 +130,8 @@ private:
                       + " records were lost by its writer; replay stops there");
     if (s.end == section_end::cut)
       notes.push_back(s.file + ": life " + to_string(s.header.life).substr(0, 12)
-                      + " was not closed (killed?); its end is not judged");
+                      + " was not closed (killed, or stopped with open requests); its end is not "
+                        "judged");
   }
 
   /// The shown records, then what led to the last of them, back to the nearest shown one.
@@ -161,6 +173,7 @@ private:
   verdicts verdicts_;
   std::map<std::uint32_t, living_actor> living_;
   std::map<std::string, std::uint32_t> last_section_of_;
+  std::optional<std::uint32_t> only_client_;
   std::uint64_t actors_ = 0;
   std::int64_t origin_ns_ = 0;
 };

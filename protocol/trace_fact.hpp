@@ -31,7 +31,7 @@ struct trace_step {
   std::optional<std::uint32_t> sender_section; ///< life that sent the message
 
   bool at(const char* machine) const { return record.machine == machine; }
-  bool at_client() const { return section.header.node.value == "client"; }
+  bool at_client() const { return section.header.node.value == client_node; }
   /// True when the handling had this effect.
   bool did(const char* effect) const;
 };

@@ -12,6 +12,9 @@ namespace baton::protocol {
 
 inline constexpr std::uint32_t trace_version = 2;
 
+/// The name under which every client writes. Several may live at once, each with a file of its own.
+inline constexpr const char* client_node = "client";
+
 /// First line of each node's file.
 struct trace_header {
   std::uint32_t version = trace_version;

@@ -191,14 +191,16 @@ struct applier {
     request.frame_at = step.index;
   }
   void operator()(const submit_request& e) {
-    auto& name = w.externals[e.spec.external.value];
+    if (!step.sender_section)
+      return; // nothing is left of that client
+    auto& name = w.externals[{*step.sender_section, e.spec.external.value}];
     ++name.submitted;
     name.last_at = step.index;
   }
   void operator()(const request_ended& e) {
     if (!step.at_client())
       return;
-    auto& name = w.externals[e.external.value];
+    auto& name = w.externals[{step.key.section, e.external.value}];
     ++name.ended;
     name.last_at = step.index;
   }

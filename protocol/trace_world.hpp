@@ -85,12 +85,13 @@ struct request_facts {
   record_at frame_at; ///< last one that the client got
 };
 
-/// One name of a client; it may be used again after each outcome.
+/// One name of one life of a client; it may be used again after each outcome.
 struct external_facts {
   std::uint64_t submitted = 0;
   std::uint64_t ended = 0;
   std::size_t last_at = 0;
 };
+using external_key = std::pair<std::uint32_t, std::string>; ///< the client's section, its name
 
 /// Steps that one life of a group's leader has issued in one epoch.
 struct schedule_facts {
@@ -124,7 +125,7 @@ struct trace_world {
   std::map<attempt_id, std::size_t> claims;
   std::map<reservation_id, std::size_t> told_reclaimed; ///< to the attempt
   std::map<request_id, request_facts> requests;
-  std::map<std::string, external_facts> externals;
+  std::map<external_key, external_facts> externals;
   std::map<schedule_key, schedule_facts> schedules;
   std::set<std::uint32_t> poisoned_leaders;             ///< sections
   std::unordered_map<std::uint32_t, std::vector<fence>> fences; ///< by actor

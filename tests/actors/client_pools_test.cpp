@@ -92,3 +92,15 @@ TEST_CASE("a pool may answer inside its node's status") {
   watch.answered(pool("D3", 256));
   CHECK(watch.all_free());
 }
+
+TEST_CASE("a round that has just begun does not call the nodes silent: the last one still counts") {
+  pools_watch watch(teaching());
+  answer_nodes(watch);
+  watch.answered(pool("P7", 256));
+  watch.answered(pool("D3", 200));
+  watch.begin_round();
+  watch.answered(node("router"));
+  CHECK(watch.describe() == "pools: not everything is back: D3 200/256 blocks free");
+  watch.note_silence();
+  CHECK(watch.describe().find("D3.1 does not answer") != std::string::npos);
+}

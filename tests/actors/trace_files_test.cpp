@@ -18,25 +18,37 @@ using namespace baton::tests;
 
 namespace {
 
+constexpr const char* cluster_text = R"({"name": "little", "executor": {"kind": "synthetic"},
+  "groups": [{"name": "P0", "role": "prefill", "ranks": 2, "pool_blocks": 4},
+             {"name": "D0", "role": "decode", "ranks": 2, "pool_blocks": 6}]})";
+
 /// A run directory made of a trace in memory.
 class run_directory {
 public:
   explicit run_directory(const memory_trace& trace) {
     char name[] = "/tmp/baton_trace_XXXXXX";
     path_ = ::mkdtemp(name);
+    texts_["cluster.json"] = cluster_text;
     for (std::uint32_t s = 0; s < trace.all_sections.size(); ++s) {
       auto& text = texts_[trace.all_sections[s].file];
       text = protocol::to_line(trace.all_sections[s].header) + "\n";
+      std::uint64_t records = 0;
       for (std::size_t i = 0; i < trace.records.size(); ++i)
-        if (trace.section_of[i] == s)
+        if (trace.section_of[i] == s) {
           text += protocol::to_line(trace.records[i]) + "\n";
-      text += protocol::to_line(protocol::trace_end{1}) + "\n";
+          ++records;
+        }
+      text += protocol::to_line(protocol::trace_end{records}) + "\n";
     }
     write();
   }
   ~run_directory() { std::filesystem::remove_all(path_); }
 
   const std::string& path() const { return path_; }
+  void remove(const std::string& file) {
+    std::filesystem::remove(path_ + "/" + file);
+    texts_.erase(file);
+  }
   std::string& text(const std::string& file) { return texts_.at(file); }
   void write() const {
     for (const auto& [file, text] : texts_)
@@ -76,6 +88,47 @@ TEST_CASE("files give back every record, and their directory checks: ok") {
   CHECK(verdict.value().text
         == "trace check: ok (" + std::to_string(trace.records.size()) + " records, "
              + "26 actors, 2 requests)\n");
+}
+
+TEST_CASE("a node's whole file that is not there is no silence: the check fails and names it") {
+  run_directory run(record_hand_offs({}));
+  run.remove("D0.1.trace.jsonl");
+  const auto verdict = check_idle_cluster(run.path());
+  REQUIRE(verdict.ok());
+  CHECK_FALSE(verdict.value().ok);
+  CHECK(verdict.value().text.find("has no trace of D0.1, which cluster.json names")
+        != std::string::npos);
+}
+
+TEST_CASE("lines cut out of a closed file are missed") {
+  run_directory run(record_hand_offs({}));
+  auto& text = run.text("router.trace.jsonl");
+  const std::size_t first = text.find('\n') + 1;
+  text.erase(first, text.find('\n', first) + 1 - first);
+  run.write();
+  const auto files = opened(run);
+  REQUIRE(files->missing().size() == 1);
+  CHECK(files->missing()[0].find("router.trace.jsonl:") == 0);
+}
+
+TEST_CASE("without its cluster file a directory is checked, with a note") {
+  run_directory run(record_hand_offs({}));
+  run.remove("cluster.json");
+  const auto verdict = check_idle_cluster(run.path());
+  REQUIRE(verdict.ok());
+  CHECK(verdict.value().ok);
+  CHECK(verdict.value().text.find("note: no cluster file tells") != std::string::npos);
+}
+
+TEST_CASE("a client that was killed owes no outcome") {
+  run_directory run(record_hand_offs({}));
+  std::string& text = run.text("client.trace.jsonl");
+  text.erase(text.find('\n') + 1); // its header is all that is left
+  run.write();
+  const auto verdict = check_idle_cluster(run.path());
+  REQUIRE(verdict.ok());
+  CHECK_MESSAGE(verdict.value().ok, verdict.value().text);
+  CHECK(verdict.value().text.find("was not closed") != std::string::npos);
 }
 
 TEST_CASE("a torn last line is reported and skipped") {

@@ -188,7 +188,7 @@ private:
     request_spec spec = sample_spec();
     spec.external = {"req-" + std::to_string(n)};
     sender_ = "client:client";
-    note("client", "client", submit_request{spec, {}, sample_prompt()});
+    note("router", "router", submit_request{spec, {}, sample_prompt()});
     tell(router_, request_arrived{current_->id, spec});
     spec_ = spec;
     settle();
