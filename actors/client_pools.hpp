@@ -18,7 +18,7 @@ public:
   /// Every node of the cluster must answer, and every group's pool.
   explicit pools_watch(const protocol::cluster_config& cluster);
 
-  /// The next answers are those of a new round. Those of the last are kept until somebody is silent.
+  /// The next answers are of a new round. Those of the last are kept until somebody is silent.
   void begin_round();
   /// Who has not answered in this round has been asked, waited for, and is asked again.
   void note_silence() { silence_ = true; }

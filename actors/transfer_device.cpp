@@ -50,8 +50,8 @@ public:
   void on_message(const message_header&, const handle&, open_lane& e) {
     if (tell(lanes_, e.lane, e))
       return;
-    if (!lane_floor_.may_begin(e.lane.source, e.blocks.front())) {
-      send_to(sender(), lane_stopped{e.lane}); // it has stopped, or may not begin any more
+    if (const auto stopped = meet_absent(lane_floor_, e)) {
+      send_to(sender(), *stopped);
       return;
     }
     const handle lane = spawn_lane(home_system(), node(), e, sender(), self_handle());
@@ -62,8 +62,7 @@ public:
   void on_message(const message_header&, const handle&, stop_lane& e) {
     if (tell(lanes_, e.lane, e))
       return;
-    lane_floor_.forbid(e.lane.source, e.fence); // its open_lane may still be on the way
-    send_to(sender(), lane_stopped{e.lane});
+    send_to(sender(), meet_absent(lane_floor_, e));
   }
   void on_message(const message_header&, const handle&, lane_ended& e) { lanes_.erase(e.lane); }
   void on_message(const message_header&, const handle&, admit_lane& e) {
@@ -82,23 +81,19 @@ public:
   void on_message(const message_header&, const handle&, open_feed& e) {
     if (tell(feeds_, e.lane, e))
       return;
-    if (!feed_floor_.may_begin(e.lane.destination, e.source_blocks.front())) {
-      say_how_ended(e.lane, e.source_blocks.front());
-      return;
-    }
+    if (const auto ended = meet_absent(feed_floor_, e))
+      return say(*ended);
     const handle feed = spawn_feed(home_system(), node(), e, sender(), self_handle(), compute_);
     feeds_[e.lane] = {e, feed};
     send_to(feed, e);
   }
   void on_message(const message_header&, const handle&, ask_feed& e) {
     if (!tell(feeds_, e.lane, e))
-      say_how_ended(e.lane, e.fence);
+      say(meet_absent(feed_floor_, e));
   }
   void on_message(const message_header&, const handle&, withdraw_feed& e) {
-    if (tell(feeds_, e.lane, e))
-      return;
-    feed_floor_.forbid(e.lane.destination, e.fence); // its open_feed may still be on the way
-    say_how_ended(e.lane, e.fence);
+    if (!tell(feeds_, e.lane, e))
+      say(meet_absent(feed_floor_, e));
   }
   void on_message(const message_header&, const handle&, offer_piece& e) {
     const open_feed& feed = feeds_.at(e.lane).opened;
@@ -200,12 +195,8 @@ private:
     return true;
   }
 
-  /// A feed that is not here offers nothing, so that nobody reads for it.
-  void say_how_ended(const lane_id& lane, const block_ref& fence) {
-    if (feed_floor_.was_received(lane.destination, fence))
-      send_to(sender(), feed_received{lane});
-    else
-      send_to(sender(), feed_stopped{lane, {reason::cancelled, "the feed has ended"}});
+  void say(const feed_ending& ended) {
+    std::visit([this](const auto& word) { send_to(sender(), word); }, ended);
   }
 
   /// Where the lane's heads of a block lie in this rank's arena.

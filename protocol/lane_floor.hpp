@@ -13,10 +13,12 @@
 // the group does, whose leader never repeats a generation in its life.
 #pragma once
 
-#include "protocol/ids.hpp"
+#include "protocol/messages_transfer.hpp"
 
 #include <map>
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace baton::protocol {
 
@@ -46,5 +48,19 @@ private:
   };
   std::map<std::pair<rank_id, block_id>, entry> floors_;
 };
+
+// ---- what a rank says of a lane or feed that does not live on it
+
+/// To the hold. A feed that is not here offers nothing, so that nobody reads for it.
+using feed_ending = std::variant<feed_received, feed_stopped>;
+
+/// Nothing: begin the lane. Else it has stopped, or may not begin any more.
+std::optional<lane_stopped> meet_absent(lane_floor& lanes, const open_lane& asked);
+lane_stopped meet_absent(lane_floor& lanes, const stop_lane& asked);
+
+/// Nothing: begin the feed. Else how it has ended.
+std::optional<feed_ending> meet_absent(lane_floor& feeds, const open_feed& asked);
+feed_ending meet_absent(lane_floor& feeds, const withdraw_feed& asked);
+feed_ending meet_absent(const lane_floor& feeds, const ask_feed& asked);
 
 } // namespace baton::protocol

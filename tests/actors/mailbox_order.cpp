@@ -2,7 +2,7 @@
 // and of a reference count. All else that the program does is judged as it is, also what happens
 // inside of CAF's workers.
 //
-//   whoever enqueues ──before──▶ the handling of that message
+//   whoever enqueues ──before──▶ the handling of that message, or its being thrown away at the end
 //   each release of an actor ──before──▶ its destruction
 //
 // The library calls both through its symbol table, and finds these definitions first.
@@ -61,6 +61,22 @@ intrusive::task_result blocking_actor::mailbox_visitor::operator()(mailbox_eleme
     "_ZN3caf14blocking_actor15mailbox_visitorclERNS_15mailbox_elementE");
   __tsan_acquire(self);
   return caf_visit(this, element);
+}
+
+bool scheduled_actor::cleanup(error&& why, execution_unit* unit) {
+  using function = bool(scheduled_actor*, error&&, execution_unit*);
+  static function* const caf_cleanup = next_definition<function>(
+    "_ZN3caf15scheduled_actor7cleanupEONS_5errorEPNS_14execution_unitE");
+  __tsan_acquire(this);
+  return caf_cleanup(this, std::move(why), unit);
+}
+
+bool blocking_actor::cleanup(error&& why, execution_unit* unit) {
+  using function = bool(blocking_actor*, error&&, execution_unit*);
+  static function* const caf_cleanup = next_definition<function>(
+    "_ZN3caf14blocking_actor7cleanupEONS_5errorEPNS_14execution_unitE");
+  __tsan_acquire(this);
+  return caf_cleanup(this, std::move(why), unit);
 }
 
 void intrusive_ptr_release(actor_control_block* counted) {

@@ -169,8 +169,7 @@ private:
   void take_at_rank(hold_party& from, const protocol::open_feed&);
   void take_at_rank(hold_party& from, const protocol::ask_feed&);
   void take_at_rank(hold_party& from, const protocol::withdraw_feed&);
-  void say_how_ended(hold_party& to, const protocol::lane_id& lane,
-                     const protocol::block_ref& fence);
+  void say(hold_party& to, const protocol::feed_ending& ended);
   template <class Event>
   void to_owner(group_party& from, const protocol::sequence_id& sequence, const Event& event);
 

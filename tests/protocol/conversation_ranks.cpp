@@ -1,4 +1,4 @@
-// How a rank begins and ends lanes and feeds, as its transfer device does: by lane_floor alone.
+// How a rank begins and ends lanes and feeds, as its transfer device does.
 #include "tests/protocol/conversation_mail.hpp"
 
 namespace baton::tests {
@@ -34,8 +34,8 @@ template void conversation::to_lane_rank(reservation_party&, const stop_lane&);
 void conversation::take_at_rank(const open_lane& e) {
   if (auto* lane = living(lanes_, e.lane))
     return take(*lane, e);
-  if (!lane_floors_[e.lane.destination].may_begin(e.lane.source, e.blocks.front()))
-    return tell_far("rank", reservations_.at(e.lane.reservation.number), lane_stopped{e.lane});
+  if (const auto stopped = meet_absent(lane_floors_[e.lane.destination], e))
+    return tell_far("rank", reservations_.at(e.lane.reservation.number), *stopped);
   if (lanes_.count(e.lane) > 0)
     breach("a lane begins twice");
   lane_party& lane = lanes_[e.lane];
@@ -52,8 +52,8 @@ void conversation::take_at_rank(const ask_lane& e) {
 void conversation::take_at_rank(const stop_lane& e) {
   if (auto* lane = living(lanes_, e.lane))
     return take(*lane, e);
-  lane_floors_[e.lane.destination].forbid(e.lane.source, e.fence);
-  tell_far("rank", reservations_.at(e.lane.reservation.number), lane_stopped{e.lane});
+  tell_far("rank", reservations_.at(e.lane.reservation.number),
+           meet_absent(lane_floors_[e.lane.destination], e));
 }
 
 // ---- source
@@ -67,18 +67,15 @@ template void conversation::to_feed_rank(hold_party&, const open_feed&);
 template void conversation::to_feed_rank(hold_party&, const ask_feed&);
 template void conversation::to_feed_rank(hold_party&, const withdraw_feed&);
 
-void conversation::say_how_ended(hold_party& to, const lane_id& lane, const block_ref& fence) {
-  if (feed_floors_[lane.source].was_received(lane.destination, fence))
-    tell_far("rank", to, feed_received{lane});
-  else
-    tell_far("rank", to, feed_stopped{lane, {reason::cancelled, "the feed has ended"}});
+void conversation::say(hold_party& to, const feed_ending& ended) {
+  std::visit([&](const auto& word) { tell_far("rank", to, word); }, ended);
 }
 
 void conversation::take_at_rank(hold_party& from, const open_feed& e) {
   if (auto* feed = living(feeds_, e.lane))
     return take(*feed, e);
-  if (!feed_floors_[e.lane.source].may_begin(e.lane.destination, e.source_blocks.front()))
-    return say_how_ended(from, e.lane, e.source_blocks.front());
+  if (const auto ended = meet_absent(feed_floors_[e.lane.source], e))
+    return say(from, *ended);
   if (feeds_.count(e.lane) > 0)
     breach("a feed begins twice");
   feed_party& feed = feeds_[e.lane];
@@ -92,14 +89,13 @@ void conversation::take_at_rank(hold_party& from, const ask_feed& e) {
   if (auto* feed = living(feeds_, e.lane))
     take(*feed, e);
   else
-    say_how_ended(from, e.lane, e.fence);
+    say(from, meet_absent(feed_floors_[e.lane.source], e));
 }
 
 void conversation::take_at_rank(hold_party& from, const withdraw_feed& e) {
   if (auto* feed = living(feeds_, e.lane))
     return take(*feed, e);
-  feed_floors_[e.lane.source].forbid(e.lane.destination, e.fence);
-  say_how_ended(from, e.lane, e.fence);
+  say(from, meet_absent(feed_floors_[e.lane.source], e));
 }
 
 } // namespace baton::tests

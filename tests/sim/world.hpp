@@ -205,8 +205,6 @@ private:
   // ranks.cpp: what a rank's transfer device does with words for lanes and feeds
   void at_lane_rank(const mail& m);
   void at_feed_rank(const mail& m);
-  void say_how_ended(const mail& m, const protocol::lane_id& lane,
-                     const protocol::block_ref& fence);
   std::uint32_t& floor_of(const address& a);
   void place(std::uint32_t attempt);
   void end(std::uint32_t who);
