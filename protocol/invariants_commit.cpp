@@ -85,10 +85,10 @@ void reads_own_blocks(const trace_world& world, const trace_step& step, verdicts
   const auto* e = std::get_if<activate_sequence>(&step.fact);
   if (e == nullptr || !step.at("rank_group"))
     return;
-  const auto all = world.destinations.find(e->attempt);
-  if (all == world.destinations.end())
-    return;
-  const charge* c = world.find(all->second.back());
+  const charge* c = world.destination_of(e->attempt, e->sequence);
+  if (c == nullptr && world.destinations.count(e->attempt) > 0 && !step.section.incomplete())
+    out.add({"I7", text(e->attempt) + " is decoded as a sequence that it was not granted",
+             {step.index}, {}});
   if (c == nullptr || c->reclaimed_at)
     return; // a cancelled commit may overtake its activation
   if (!c->committed_at)

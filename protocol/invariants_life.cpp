@@ -62,28 +62,43 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool changed(const trace_step& step) {
-  return step.record.before != step.record.after || !step.record.effects.empty();
+/// Asking the sender to give back what it says it has is no act on its word: a lost group's leader
+/// may still listen.
+bool acted(const trace_step& step) {
+  static const std::vector<std::string> answers = {"revoke_reservation", "cancel_source"};
+  const auto& effects = step.record.effects;
+  return step.record.before != step.record.after
+         || std::any_of(effects.begin(), effects.end(),
+                        [](const std::string& effect) { return !holds(answers, effect); });
 }
 
 void check_source_life(const trace_world& world, const trace_step& step, const piece_landed& e,
                        verdicts& out) {
-  const auto hold_id = world.hold_of.find(e.lane.reservation);
-  const charge* hold = hold_id == world.hold_of.end() ? nullptr : world.find(hold_id->second);
+  const auto holds = world.holds.find(e.lane.reservation);
   const charge* c = world.find(e.lane.reservation);
-  if (hold == nullptr || c == nullptr)
+  if (holds == world.holds.end() || c == nullptr)
     return;
   const auto lane = c->lanes.find(e.lane);
-  const auto feed = hold->feeds.find(e.lane);
-  if (lane == c->lanes.end() || feed == hold->feeds.end() || !lane->second.opened_at)
+  if (lane == c->lanes.end() || !lane->second.opened_at)
     return;
-  const incarnation offers = world.sections[feed->second.section].header.life;
-  if (offers != lane->second.source_life)
-    out.add({"I10",
-             "a piece of life " + to_string(offers).substr(0, 12) + " landed; the lane lets in "
-               + to_string(lane->second.source_life).substr(0, 12),
-             {*lane->second.opened_at, feed->second.opened_at, step.index},
-             {e.block}});
+  const feed_facts* last = nullptr; // of those that may have offered it
+  for (const reservation_id& id : holds->second) {
+    const auto& feeds = world.find(id)->feeds;
+    const auto feed = feeds.find(e.lane);
+    if (feed == feeds.end())
+      continue;
+    last = &feed->second;
+    if (world.sections[last->section].header.life == lane->second.source_life)
+      return;
+  }
+  if (last == nullptr)
+    return;
+  const incarnation offers = world.sections[last->section].header.life;
+  out.add({"I10",
+           "a piece of life " + to_string(offers).substr(0, 12) + " landed; the lane lets in "
+             + to_string(lane->second.source_life).substr(0, 12),
+           {*lane->second.opened_at, last->opened_at, step.index},
+           {e.block}});
 }
 
 /// Limit `max` of what `have` counts.
@@ -122,7 +137,7 @@ void fenced_is_silent(const trace_world& world, const trace_step& step, verdicts
   if (const auto* e = std::get_if<piece_landed>(&step.fact); e != nullptr && step.at("lane"))
     check_source_life(world, step, *e, out);
   const auto fences = world.fences.find(step.key.actor);
-  if (fences == world.fences.end() || !step.sender_section || !changed(step))
+  if (fences == world.fences.end() || !step.sender_section || !acted(step))
     return;
   for (const fence& f : fences->second)
     if (f.sections.count(*step.sender_section) > 0)

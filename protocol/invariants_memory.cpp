@@ -61,11 +61,15 @@ std::string not_held(const trace_world& world, const reservation_id& holder, con
   return "its pool has freed it before";
 }
 
+bool contains(const std::vector<reservation_id>& ids, const reservation_id& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 /// In place, the prefiller becomes a writer of its grant's blocks with this step.
 void check_in_place_writer(const trace_world& world, const trace_step& step, verdicts& out) {
   const charge* hold = world.held_by(step);
   const charge* written = hold != nullptr ? world.find(hold->destination) : nullptr;
-  if (written == nullptr || written->in_place_hold != hold->id)
+  if (written == nullptr || !contains(written->in_place_holds, hold->id))
     return;
   if (written->reclaimed_at)
     out.add({"I2",
@@ -82,6 +86,24 @@ void check_in_place_writer(const trace_world& world, const trace_step& step, ver
       return;
     }
   }
+}
+
+/// A reservation gives its attempt one word of its end; the network may repeat that word.
+void check_end_is_said_once(const trace_world& world, const trace_step& step, verdicts& out) {
+  if (const charge* c = step.at("reservation") ? world.held_by(step) : nullptr) {
+    const auto& effects = step.record.effects;
+    const auto words = std::count(effects.begin(), effects.end(), reservation_reclaimed::type);
+    if (words + (c->said_reclaimed_at ? 1 : 0) > 1)
+      out.add({"I12", text(c->id) + " says a second time that it is reclaimed",
+               {c->said_reclaimed_at.value_or(c->granted_at), step.index}, {}});
+  }
+  const auto* told = std::get_if<reservation_reclaimed>(&step.fact);
+  if (told == nullptr || !step.at("attempt") || !told_by_holder(step))
+    return;
+  const auto before = world.told_reclaimed.find(told->reservation);
+  if (before != world.told_reclaimed.end() && !is_same_word(before->second, step))
+    out.add({"I12", text(told->reservation) + " is said to be reclaimed a second time",
+             {before->second.at, step.index}, {}});
 }
 
 } // namespace
@@ -146,9 +168,11 @@ void no_early_free(const trace_world& world, const trace_step& step, verdicts& o
     if (!lane.stopped_at)
       early("the stop evidence of " + text(id), lane.opened_at);
   }
-  const charge* hold = c->in_place_hold ? world.find(*c->in_place_hold) : nullptr;
-  if (hold != nullptr && hold->submitted_at && !hold->quiesced_at)
-    early("the kernels that compute it in place having quiesced", hold->submitted_at);
+  for (const reservation_id& id : c->in_place_holds) {
+    const charge* hold = world.find(id);
+    if (hold->submitted_at && !hold->quiesced_at)
+      early("the kernels that compute it in place having quiesced", hold->submitted_at);
+  }
   if (c->committed_at && !c->quiesced_at)
     early("its readers having quiesced", c->committed_at);
 }
@@ -192,13 +216,7 @@ void conserved(const trace_world& world, const trace_step& step, verdicts& out) 
       out.add({"I12", text(c->id) + " is released a second time",
                {c->granted_at, *c->reclaimed_at, step.index}, {}});
   }
-  const auto* told = std::get_if<reservation_reclaimed>(&step.fact);
-  if (told == nullptr || !step.at("attempt") || !told_by_holder(step))
-    return;
-  const auto before = world.told_reclaimed.find(told->reservation);
-  if (before != world.told_reclaimed.end())
-    out.add({"I12", text(told->reservation) + " is said to be reclaimed a second time",
-             {before->second, step.index}, {}});
+  check_end_is_said_once(world, step, out);
 }
 
 } // namespace baton::protocol::invariants

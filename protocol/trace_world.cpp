@@ -43,6 +43,7 @@ struct applier {
     charge c;
     c.id = granted.reservation;
     c.attempt = granted.attempt;
+    c.sequence = granted.sequence;
     c.blocks = granted.blocks;
     c.lease_end = after_ms({step.record.begin_ns}, e.lease_ms);
     c.expected = destination_manifest(e.model, e.opened.asked, granted);
@@ -56,11 +57,12 @@ struct applier {
     c.kind = charge::side::source;
     c.id = e.opened.hold;
     c.attempt = e.opened.asked.attempt;
+    c.sequence = e.opened.sequence;
     c.blocks = e.opened.blocks;
     c.destination = granted.reservation;
-    w.hold_of[c.destination] = c.id;
+    w.holds[c.destination].push_back(c.id);
     if (charge* written = granted.in_place ? w.find(c.destination) : nullptr)
-      written->in_place_hold = c.id;
+      written->in_place_holds.push_back(c.id);
     grant_charge(std::move(c));
   }
 
@@ -125,17 +127,19 @@ struct applier {
   void operator()(const lane_lost&) {}
   void operator()(const piece_landed&) {}
 
-  charge* hold_behind(const lane_id& id) {
-    const auto it = w.hold_of.find(id.reservation);
-    return it == w.hold_of.end() ? nullptr : w.find(it->second);
-  }
   void operator()(const open_feed& e) {
-    if (charge* hold = step.at("feed") ? hold_behind(e.lane) : nullptr)
-      hold->feeds.try_emplace(e.lane, feed_facts{step.index, step.key.section, {}});
+    charge* hold = step.at("feed") ? w.hold_of(e.lane.reservation, e.sequence) : nullptr;
+    if (hold == nullptr)
+      return;
+    const feed_facts begun{step.index, step.key.section, {}};
+    if (step.record.before == "nascent") // whatever was said before that it ended
+      hold->feeds.insert_or_assign(e.lane, begun);
+    else // said again
+      hold->feeds.try_emplace(e.lane, begun);
   }
   void feed_ended(const lane_id& id) {
-    charge* hold = step.at("source_hold") ? hold_behind(id) : nullptr;
-    if (hold != nullptr && !hold->feeds[id].ended_at)
+    charge* hold = step.at("source_hold") ? w.held_by(step) : nullptr;
+    if (hold != nullptr && id.reservation == hold->destination && !hold->feeds[id].ended_at)
       hold->feeds[id].ended_at = step.index;
   }
   void operator()(const feed_received& e) { feed_ended(e.lane); }
@@ -170,7 +174,8 @@ struct applier {
   void operator()(const attempt_failed& e) { give_up(e.attempt); }
   void operator()(const reservation_reclaimed& e) {
     if (step.at("attempt") && told_by_holder(step))
-      w.told_reclaimed.emplace(e.reservation, step.index);
+      w.told_reclaimed.try_emplace(e.reservation,
+                                   told_facts{step.index, step.record.header.cause});
   }
   void operator()(const activate_sequence&) {}
 
@@ -229,6 +234,9 @@ struct applier {
 
 void trace_world::apply(const trace_step& step) {
   seen_sections.insert(step.key.section);
+  if (step.at("reservation") && step.did("reservation_reclaimed"))
+    if (charge* c = held_by(step); c != nullptr && !c->said_reclaimed_at)
+      c->said_reclaimed_at = step.index;
   std::visit(applier{*this, step}, step.fact);
   if (step.at("source_hold") && step.did("submit_prefill"))
     if (charge* hold = held_by(step))
@@ -257,6 +265,25 @@ charge* trace_world::held_by(const trace_step& step) {
   return it == charge_of_actor.end() ? nullptr : find(it->second);
 }
 
+charge* trace_world::hold_of(const reservation_id& destination, const sequence_id& sequence) {
+  const auto all = holds.find(destination);
+  if (all == holds.end())
+    return nullptr;
+  const auto computes = [&](const reservation_id& id) { return find(id)->sequence == sequence; };
+  const auto it = std::find_if(all->second.rbegin(), all->second.rend(), computes);
+  return it == all->second.rend() ? nullptr : find(*it);
+}
+
+const charge* trace_world::destination_of(const attempt_id& attempt,
+                                          const sequence_id& sequence) const {
+  const auto all = destinations.find(attempt);
+  if (all == destinations.end())
+    return nullptr;
+  const auto decodes = [&](const reservation_id& id) { return find(id)->sequence == sequence; };
+  const auto it = std::find_if(all->second.rbegin(), all->second.rend(), decodes);
+  return it == all->second.rend() ? nullptr : find(*it);
+}
+
 const pool_facts* trace_world::pool_of(const reservation_id& id) const {
   const auto it = pools.find(id.owner);
   return it == pools.end() ? nullptr : &it->second;
@@ -264,6 +291,10 @@ const pool_facts* trace_world::pool_of(const reservation_id& id) const {
 
 bool told_by_holder(const trace_step& step) {
   return step.record.header.sender.find(":reservation/") != std::string::npos;
+}
+
+bool is_same_word(const told_facts& told, const trace_step& step) {
+  return told.cause != 0 && told.cause == step.record.header.cause;
 }
 
 std::string group_of_node(const std::string& node) { return node.substr(0, node.rfind('.')); }

@@ -38,6 +38,7 @@ struct charge {
   side kind = side::destination;
   reservation_id id;
   attempt_id attempt;
+  sequence_id sequence; ///< one grant's for ever, in the life of its group
   std::vector<block_ref> blocks;
   std::size_t granted_at = 0;
   record_at quiesced_at; ///< sequence_quiesced, handled by its holder
@@ -50,7 +51,8 @@ struct charge {
   std::map<lane_id, lane_facts> lanes;
   record_at completed_at;
   record_at committed_at; ///< and activated: once
-  std::optional<reservation_id> in_place_hold; ///< the hold that writes these blocks itself
+  std::vector<reservation_id> in_place_holds; ///< those that may write these blocks themselves
+  record_at said_reclaimed_at; ///< by its holder
   // Of a source.
   reservation_id destination;
   record_at submitted_at; ///< from here on kernels may write: its blocks, or an in-place grant's
@@ -83,6 +85,13 @@ struct request_facts {
   std::uint32_t next_at_client = 0;
   std::uint32_t next_at_router = 0;
   record_at frame_at; ///< last one that the client got
+};
+
+/// A word, as its hearer first got it. The network may bring the same word again: it then has the
+/// same cause, which is the step that said it.
+struct told_facts {
+  std::size_t at = 0;
+  std::uint64_t cause = 0;
 };
 
 /// One name of one life of a client; it may be used again after each outcome.
@@ -120,10 +129,11 @@ struct trace_world {
   std::map<incarnation, pool_facts> pools;
   std::map<reservation_id, charge> charges;
   std::unordered_map<std::uint32_t, reservation_id> charge_of_actor;
-  std::map<reservation_id, reservation_id> hold_of; ///< by the destination's reservation
+  // Oldest first. There is more than one where a word came late and was granted again.
+  std::map<reservation_id, std::vector<reservation_id>> holds; ///< by the destination's reservation
   std::map<attempt_id, std::vector<reservation_id>> destinations; ///< reservations of an attempt
   std::map<attempt_id, std::size_t> claims;
-  std::map<reservation_id, std::size_t> told_reclaimed; ///< to the attempt
+  std::map<reservation_id, told_facts> told_reclaimed; ///< to the attempt
   std::map<request_id, request_facts> requests;
   std::map<external_key, external_facts> externals;
   std::map<schedule_key, schedule_facts> schedules;
@@ -139,12 +149,19 @@ struct trace_world {
   /// The charge that the step's actor holds.
   const charge* held_by(const trace_step& step) const;
   charge* held_by(const trace_step& step);
+  /// The source that computes that sequence for the reservation; null where there is none.
+  charge* hold_of(const reservation_id& destination, const sequence_id& sequence);
+  /// The attempt's reservation whose tokens that sequence is; null where there is none.
+  const charge* destination_of(const attempt_id& attempt, const sequence_id& sequence) const;
   const pool_facts* pool_of(const reservation_id& id) const;
 };
 
 /// True when a reservation itself said it: a pool answers for one that is gone as often as it is
 /// asked.
 bool told_by_holder(const trace_step& step);
+
+/// True when the step hears that same word once more.
+bool is_same_word(const told_facts& told, const trace_step& step);
 
 /// "D3" of "D3.0"; the name itself where there is no rank.
 std::string group_of_node(const std::string& node);

@@ -1,7 +1,6 @@
 // Each of these breaks a healthy trace in one way; the check must name the invariant.
-#include "protocol/trace_check.hpp"
-
 #include "tests/protocol/trace_cluster.hpp"
+#include "tests/protocol/trace_findings.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -10,24 +9,6 @@ using namespace baton::protocol;
 using namespace baton::tests;
 
 namespace {
-
-/// The first violation of that invariant; fails the test when there is none.
-found_violation found(const memory_trace& trace, const std::string& id,
-                      trace_extent extent = trace_extent::whole) {
-  const check_report report = check_trace(trace, extent);
-  std::string others;
-  for (const auto& v : report.violations) {
-    if (v.what.id == id)
-      return v;
-    others += v.what.id + " ";
-  }
-  FAIL_CHECK("no " << id << " among: " << others);
-  return {};
-}
-
-bool mentions(const found_violation& v, const std::string& words) {
-  return to_text(v).find(words) != std::string::npos;
-}
 
 /// In memory order, the record before which another machine's record of the same time must stand.
 std::size_t last_of(const memory_trace& trace, const std::string& machine,
