@@ -27,6 +27,7 @@ struct asked {
   std::string replay_file;
   std::string keep = "broken.tape";
   std::string record_directory;
+  bool judged = false;
   bool list = false;
 };
 
@@ -88,8 +89,16 @@ bool keep_trace(const tape& t, const std::string& directory) {
   return problem.empty();
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The simulator's word first, then the trace checker's.
+std::string broken_by_both(const tape& t) {
+  const std::string broken = broken_by(t);
+  return broken.empty() ? first_line(trace_verdict(recorded(t))) : broken;
+}
+
 int show_violation(const asked& a, const tape& found) {
-  const tape small = shrink(found);
+  const tape small = a.judged ? shrink(found, 3'000, broken_by_both) : shrink(found);
   std::ofstream(a.keep) << to_text(small);
   std::printf("%s\nreplay: simulate --replay %s\n", chart_of(small).c_str(), a.keep.c_str());
   const std::string beside = a.keep + ".trace";
@@ -131,7 +140,9 @@ int run_seeds(const asked& a) {
     return a.minutes > 0 ? seconds_since(begun) < a.minutes * 60 : done < a.seeds;
   };
   for (std::uint64_t seed = a.first; more(); ++seed, ++done) {
-    const run_result r = simulate_seed(*frame, seed);
+    run_result r = simulate_seed(*frame, seed);
+    if (a.judged && r.broken.empty())
+      r.broken = first_line(trace_verdict(recorded(*frame, seed)));
     steps += r.steps;
     completed += r.completed;
     if (seed % 20 == 0 && simulate_seed(*frame, seed).unseed != r.unseed) {
@@ -165,6 +176,7 @@ int main(int argc, char** argv) {
     "Searches the ownership core: small worlds exhaustively, larger ones by seeded runs."};
   app.add_option("--seeds", a.seeds, "run so many seeds");
   app.add_option("--first", a.first, "the first seed")->capture_default_str();
+  app.add_flag("--judge", a.judged, "let the trace checker judge each seed's run too");
   app.add_option("--minutes", a.minutes, "run seeds for so long");
   app.add_option("--frame", a.frame, "how large seeded runs may be")->capture_default_str();
   app.add_option("--world", a.world,

@@ -201,6 +201,12 @@ void recorder::note(const world& w, const address& who, std::uint32_t from, std:
     if (const auto* e = std::get_if<token_emitted>(&event))
       record.header.cause = commit_by_attempt_[e->attempt];
   }
+  // A rank's device answers for an actor that has ended, or after its last step: what it says
+  // follows what that actor handled.
+  if (record.header.cause == 0 && from != who.packed())
+    if (const auto last = last_handled_.find(from); last != last_handled_.end())
+      record.header.cause = last->second;
+  last_handled_[who.packed()] = record.header.id;
   const auto sent = begin_by_id_.find(record.header.cause);
   record.header.sent_ns = sent == begin_by_id_.end() ? record.begin_ns : sent->second;
   begin_by_id_[record.header.id] = record.begin_ns;

@@ -52,6 +52,7 @@ private:
   std::unordered_map<std::uint32_t, subject> about_;
   std::unordered_map<std::uint64_t, std::int64_t> begin_by_id_; ///< when a message was handled
   std::map<protocol::attempt_id, std::uint64_t> commit_by_attempt_; ///< the message
+  std::unordered_map<std::uint32_t, std::uint64_t> last_handled_; ///< message, by actor
   std::uint64_t own_ids_ = 0;
 };
 

@@ -58,12 +58,17 @@ recording recorded(const tape& t) {
   return watching.result(replay(t, &watching));
 }
 
-std::vector<violation> trace_verdict(const tape& t) {
-  const recording r = recorded(t);
-  std::vector<violation> found;
+recording recorded(const run_frame& frame, std::uint64_t seed) {
+  recorder watching;
+  prng_choices chance(seed);
+  return watching.result(simulate(frame, chance, &watching));
+}
+
+std::string trace_verdict(const recording& r) {
+  std::string text;
   for (const auto& v : check_trace(r, r.extent).violations)
-    found.push_back(v.what);
-  return found;
+    text += (text.empty() ? "trace " : "\ntrace ") + v.what.id + ": " + v.what.sentence;
+  return text;
 }
 
 std::string write(const recording& r, const std::string& directory) {

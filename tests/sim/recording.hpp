@@ -43,14 +43,16 @@ private:
   std::vector<const protocol::trace_record*> records_; ///< by key
 };
 
-/// Runs the tape.
+/// Runs the tape, or the seed.
 recording recorded(const tape& t);
+recording recorded(const run_frame& frame, std::uint64_t seed);
 
 /// One `<node>.trace.jsonl` for each node, in a directory that is created where it is missing. ""
 /// or what went wrong; a directory with a trace in it is left alone.
 std::string write(const recording& r, const std::string& directory);
 
-/// What the trace checker says of a run, beside what the simulator says.
-std::vector<protocol::violation> trace_verdict(const tape& t);
+/// What the trace checker says of a run, beside what the simulator says: a line for each
+/// violation, "trace I12: …"; "" for none.
+std::string trace_verdict(const recording& r);
 
 } // namespace baton::sim

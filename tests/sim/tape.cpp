@@ -71,6 +71,8 @@ run_result replay(const tape& t, run_observer* observer) {
   return simulate(*find_frame(t.frame), chance, observer);
 }
 
+std::string broken_by(const tape& t) { return replay(t).broken; }
+
 std::string invariant_of(const std::string& sentence) {
   return sentence.substr(0, sentence.find(':'));
 }
@@ -79,8 +81,9 @@ namespace {
 
 class shrinker {
 public:
-  shrinker(const tape& broken, std::uint32_t runs_max)
-    : best_(broken), runs_left_(runs_max), invariant_(invariant_of(replay(broken).broken)) {}
+  shrinker(const tape& broken, std::uint32_t runs_max, const tape_judge& judge)
+    : judge_(judge), best_(broken), runs_left_(runs_max),
+      invariant_(invariant_of(judge(broken))) {}
 
   tape run() {
     for (bool better = true; better && runs_left_ > 0;) {
@@ -97,10 +100,10 @@ private:
       return false;
     --runs_left_;
     tape candidate{best_.frame, std::move(picks), {}};
-    const run_result r = replay(candidate);
-    if (r.broken.empty() || invariant_of(r.broken) != invariant_)
+    const std::string why = judge_(candidate);
+    if (why.empty() || invariant_of(why) != invariant_)
       return false;
-    candidate.why = r.broken;
+    candidate.why = why;
     while (!candidate.picks.empty() && candidate.picks.back() == 0)
       candidate.picks.pop_back(); // what is past the end is dull anyway
     best_ = std::move(candidate);
@@ -150,6 +153,7 @@ private:
     return better;
   }
 
+  const tape_judge& judge_;
   tape best_;
   std::uint32_t runs_left_;
   std::string invariant_;
@@ -157,6 +161,8 @@ private:
 
 } // namespace
 
-tape shrink(const tape& broken, std::uint32_t runs_max) { return shrinker(broken, runs_max).run(); }
+tape shrink(const tape& broken, std::uint32_t runs_max, const tape_judge& judge) {
+  return shrinker(broken, runs_max, judge).run();
+}
 
 } // namespace baton::sim

@@ -4,6 +4,7 @@
 
 #include "tests/sim/simulate.hpp"
 
+#include <functional>
 #include <optional>
 
 namespace baton::sim {
@@ -24,8 +25,14 @@ const std::vector<run_frame>& frames();
 
 run_result replay(const tape& t, run_observer* observer = nullptr);
 
+/// What a tape's run breaks, as a sentence; "" for nothing.
+using tape_judge = std::function<std::string(const tape&)>;
+/// The simulator's own judgement.
+std::string broken_by(const tape& t);
+
 /// A shorter or duller tape that breaks the same invariant. At most `runs_max` runs.
-tape shrink(const tape& broken, std::uint32_t runs_max = 3'000);
+tape shrink(const tape& broken, std::uint32_t runs_max = 3'000,
+            const tape_judge& judge = broken_by);
 
 /// "I3" of "I3: block 0 is …"; what two violations must share to be the same.
 std::string invariant_of(const std::string& sentence);
