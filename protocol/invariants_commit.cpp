@@ -29,6 +29,25 @@ bool same_blocks(const std::vector<block_ref>& granted, const std::vector<block_
                     [](const block_ref& a, const block_id& b) { return a.block == b; });
 }
 
+/// Two attempts that own a request at a time; `e` is the later answer.
+void check_one_owner(const trace_world& world, const trace_step& step, const commit_claimed& e,
+                     verdicts& out) {
+  const auto request = world.requests.find(e.attempt.request);
+  if (request == world.requests.end())
+    return;
+  const auto& owners = request->second.owners;
+  const auto claimed = owners.find(e.attempt);
+  const ownership mine
+    = claimed == owners.end() ? ownership{world.turn, ownership::never, {}} : claimed->second;
+  for (const auto& [attempt, other] : owners)
+    if (other.granted_at && other.from < mine.until && mine.from < other.until)
+      out.add({"I6",
+               text(e.attempt) + " is given the request while attempt "
+                 + std::to_string(attempt.ordinal) + " owns it",
+               {*other.granted_at, step.index},
+               {}});
+}
+
 } // namespace
 
 void commit_needs_all(const trace_world& world, const trace_step& step, verdicts& out) {
@@ -70,15 +89,8 @@ void one_commit(const trace_world& world, const trace_step& step, verdicts& out)
     }
   }
   const auto* e = std::get_if<commit_claimed>(&step.fact);
-  if (e == nullptr || !step.at("attempt") || e->refusal)
-    return;
-  const auto request = world.requests.find(e->attempt.request);
-  if (request != world.requests.end() && request->second.owner)
-    out.add({"I6",
-             text(e->attempt) + " is given the request while attempt "
-               + std::to_string(request->second.owner->ordinal) + " owns it",
-             {request->second.owned_at, step.index},
-             {}});
+  if (e != nullptr && step.at("attempt") && !e->refusal)
+    check_one_owner(world, step, *e, out);
 }
 
 void reads_own_blocks(const trace_world& world, const trace_step& step, verdicts& out) {
@@ -125,7 +137,7 @@ void frames_in_order(const trace_world& world, const trace_step& step, verdicts&
              shown,
              {}});
   const bool claimed = world.claims.count(attempt) > 0 || !router_is_whole(world);
-  const bool owner = at_client || request.owner == attempt;
+  const bool owner = at_client || request.is_owned_by(attempt);
   if (!claimed || !owner)
     out.add({"I8", where + " a frame of " + text(attempt) + ", which does not own the request",
              shown, {}});

@@ -161,14 +161,20 @@ struct applier {
     if (!step.at("attempt") || e.refusal)
       return;
     w.claims.emplace(e.attempt, step.index);
+    const ownership unasked{w.turn, ownership::never, {}};
+    auto& owners = w.requests[e.attempt.request].owners;
+    owners.try_emplace(e.attempt, unasked).first->second.granted_at = step.index;
+  }
+  void operator()(const claim_commit& e) {
     auto& request = w.requests[e.attempt.request];
-    request.owner = e.attempt;
-    request.owned_at = step.index;
+    if (step.at("request") && step.did("commit_claimed") && !request.is_owned_by(e.attempt))
+      request.owners[e.attempt] = {w.turn, ownership::never, {}};
   }
   void give_up(const attempt_id& attempt) {
-    auto& request = w.requests[attempt.request];
-    if (step.at("request") && request.owner == attempt)
-      request.owner.reset();
+    auto& owners = w.requests[attempt.request].owners;
+    const auto it = step.at("request") ? owners.find(attempt) : owners.end();
+    if (it != owners.end() && it->second.until == ownership::never)
+      it->second.until = w.turn;
   }
   void operator()(const commit_abandoned& e) { give_up(e.attempt); }
   void operator()(const attempt_failed& e) { give_up(e.attempt); }
@@ -245,6 +251,12 @@ void trace_world::apply(const trace_step& step) {
     poisoned_leaders.insert(step.key.section);
   if (step.at("request") && step.did("request_ended"))
     requests[step.record.request].ended_at = step.index;
+  ++turn;
+}
+
+bool request_facts::is_owned_by(const attempt_id& attempt) const {
+  const auto it = owners.find(attempt);
+  return it != owners.end() && it->second.granted_at && it->second.until == ownership::never;
 }
 
 const charge* trace_world::find(const reservation_id& id) const {

@@ -76,12 +76,23 @@ struct pool_facts {
   std::uint32_t charges_open = 0;
 };
 
+/// An attempt's claim of its request, by the request's own turns: its answer may be heard late,
+/// after the attempt has given up and another has claimed.
+struct ownership {
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+  std::uint64_t from = 0; ///< the request answered the claim
+  std::uint64_t until = never; ///< the request heard that the attempt gave up
+  record_at granted_at; ///< the attempt heard that it owns
+};
+
 struct request_facts {
   external_id external;
   record_at opened_at; ///< at the router
   record_at ended_at;
-  std::optional<attempt_id> owner; ///< its claim was granted and not given up
-  std::size_t owned_at = 0;
+  std::map<attempt_id, ownership> owners; ///< attempts that have claimed it
+
+  /// True when its claim was granted and has not been given up.
+  bool is_owned_by(const attempt_id& attempt) const;
   std::uint32_t next_at_client = 0;
   std::uint32_t next_at_router = 0;
   record_at frame_at; ///< last one that the client got
@@ -140,6 +151,7 @@ struct trace_world {
   std::set<std::uint32_t> poisoned_leaders;             ///< sections
   std::unordered_map<std::uint32_t, std::vector<fence>> fences; ///< by actor
   std::set<std::uint32_t> seen_sections;
+  std::uint64_t turn = 0; ///< steps taken in so far
 
   /// Takes the step in. Called after every invariant has looked at it.
   void apply(const trace_step& step);

@@ -130,6 +130,53 @@ TEST_CASE("a reservation that says twice that it is reclaimed is I12, at once or
   CHECK(mentions(found(later, "I12"), "says a second time that it is reclaimed"));
 }
 
+namespace {
+
+/// The request grants the claim of another attempt too, which hears so before the first one does.
+void add_second_claim(memory_trace& trace, std::uint32_t ordinal) {
+  const std::size_t claim = trace.find("request", "claim_commit");
+  trace.insert_copy(claim, claim, [&](trace_record& r) {
+    r.header.cause = 0;
+    r.event["attempt"]["ordinal"] = ordinal;
+  });
+  const std::size_t told = trace.find("attempt", "commit_claimed");
+  trace.insert_copy(told, trace.find("request", "claim_commit", 1), [&](trace_record& r) {
+    r.actor = "attempt/other";
+    r.header.cause = 0;
+    r.event["attempt"]["ordinal"] = ordinal;
+  });
+}
+
+/// The request hears that the first attempt gave up.
+void add_giving_up(memory_trace& trace, std::size_t after) {
+  trace.insert_copy(trace.find("request", "claim_commit"), after, [](trace_record& r) {
+    r.header.cause = 0;
+    r.message = "attempt_failed";
+    r.event["why"] = {{"why", "lease_expired"}, {"text", "late"}};
+    r.effects = {};
+  });
+}
+
+} // namespace
+
+TEST_CASE("an attempt that hears late of a claim it has given up is fine, whoever owns by then") {
+  memory_trace trace = record_hand_offs({1, false, 60'000});
+  add_second_claim(trace, 2);
+  CHECK(mentions(found(trace, "I6"), "owns it"));
+  add_giving_up(trace, trace.find("request", "claim_commit"));
+  CHECK(keeps(trace, "I6"));
+}
+
+TEST_CASE("a claim that is granted again after it was given up, while another owns, is I6") {
+  memory_trace trace = record_hand_offs({1, false, 60'000});
+  add_second_claim(trace, 2);
+  const std::size_t claim = trace.find("request", "claim_commit");
+  add_giving_up(trace, claim);
+  const std::size_t second_claim = trace.find("request", "claim_commit", 1);
+  trace.insert_copy(claim, second_claim, [](trace_record& r) { r.header.cause = 0; });
+  CHECK(mentions(found(trace, "I6"), "owns it"));
+}
+
 TEST_CASE("asking a lost group to give back is no act on its word; anything else is I10") {
   memory_trace trace = record_hand_offs({1, false, 60'000});
   const std::size_t last = trace.find("attempt", "reservation_reclaimed");
