@@ -58,7 +58,8 @@ feed_ending meet_absent(lane_floor& feeds, const withdraw_feed& asked) {
   return how_ended(feeds, asked.lane, asked.fence);
 }
 
-feed_ending meet_absent(const lane_floor& feeds, const ask_feed& asked) {
+feed_ending meet_absent(lane_floor& feeds, const ask_feed& asked) {
+  feeds.forbid(asked.lane.destination, asked.fence); // what has ended shall not begin afterwards
   return how_ended(feeds, asked.lane, asked.fence);
 }
 

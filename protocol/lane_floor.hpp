@@ -61,6 +61,6 @@ lane_stopped meet_absent(lane_floor& lanes, const stop_lane& asked);
 /// Nothing: begin the feed. Else how it has ended.
 std::optional<feed_ending> meet_absent(lane_floor& feeds, const open_feed& asked);
 feed_ending meet_absent(lane_floor& feeds, const withdraw_feed& asked);
-feed_ending meet_absent(const lane_floor& feeds, const ask_feed& asked);
+feed_ending meet_absent(lane_floor& feeds, const ask_feed& asked);
 
 } // namespace baton::protocol

@@ -17,9 +17,10 @@ using trace_fact
   = std::variant<std::monostate, form_pool, begin_reservation, begin_hold, manifest_offered,
                  open_lane, open_feed, piece_landed, receives_quiesced, lane_landed, lane_stopped,
                  lane_lost, feed_received, feed_stopped, sequence_quiesced, reclaim_blocks, commit,
-                 claim_commit, commit_claimed, commit_abandoned, attempt_failed, reservation_reclaimed,
-                 open_request, activate_sequence, token_emitted, submit_request, frame_forwarded,
-                 request_ended, group_lost, run_step, poison_rank>;
+                 claim_commit, commit_claimed, commit_abandoned, attempt_failed,
+                 reservation_reclaimed, open_request, activate_sequence, token_emitted,
+                 submit_request, frame_forwarded, request_ended, group_lost, run_step,
+                 poison_rank>;
 
 /// One record in causal order, as the invariants get it.
 struct trace_step {

@@ -47,3 +47,44 @@ TEST_CASE("how a lane ended is known until its block is granted again") {
   floor.note_received(peer, ref(4, 1)); // late
   CHECK_FALSE(floor.was_received(peer, ref(4, 2)));
 }
+
+TEST_CASE("a rank that was asked for a feed it does not have never begins it afterwards") {
+  const lane_id lane{{{1, 1}, 5}, {0}, {1}};
+  lane_floor feeds;
+  CHECK(std::holds_alternative<feed_stopped>(meet_absent(feeds, ask_feed{lane, ref(4, 1)})));
+  open_feed late;
+  late.lane = lane;
+  late.source_blocks = {ref(4, 1)};
+  const auto ended = meet_absent(feeds, late);
+  REQUIRE(ended.has_value());
+  CHECK(std::holds_alternative<feed_stopped>(*ended));
+}
+
+TEST_CASE("a rank says of a feed that ended by its receipt that it was received, again and again") {
+  const lane_id lane{{{1, 1}, 5}, {0}, {1}};
+  lane_floor feeds;
+  open_feed opened;
+  opened.lane = lane;
+  opened.source_blocks = {ref(4, 1)};
+  CHECK_FALSE(meet_absent(feeds, opened).has_value());
+  feeds.note_received(lane.destination, ref(4, 1));
+  const ask_feed asked{lane, ref(4, 1)};
+  const withdraw_feed withdrawn{lane, ref(4, 1)};
+  for (int times = 0; times < 2; ++times) {
+    CHECK(std::holds_alternative<feed_received>(meet_absent(feeds, asked)));
+    CHECK(std::holds_alternative<feed_received>(meet_absent(feeds, withdrawn)));
+  }
+}
+
+TEST_CASE("a rank begins each lane once, and says of every other word for it that it has stopped") {
+  open_lane opened;
+  opened.lane = {{{1, 1}, 5}, {0}, {1}};
+  opened.blocks = {ref(4, 1)};
+  lane_floor lanes;
+  CHECK_FALSE(meet_absent(lanes, opened).has_value());
+  CHECK(meet_absent(lanes, opened).has_value());
+  CHECK(meet_absent(lanes, stop_lane{opened.lane, ref(4, 1)}).lane == opened.lane);
+  lane_floor stopped_first;
+  CHECK(meet_absent(stopped_first, stop_lane{opened.lane, ref(4, 1)}).lane == opened.lane);
+  CHECK(meet_absent(stopped_first, opened).has_value());
+}
