@@ -148,8 +148,8 @@ int engine::patience_ms() const {
 /// Leaves nothing that could write to the arena afterwards, within drain_patience: receives that
 /// have not called back by then end with the carrier, whose progress nobody drives any more.
 void engine::drain() {
-  copies_.clear();
-  for (waiting_arrival& w : std::exchange(waiting_, {}))
+  copies_.take_all();
+  for (const waiting_arrival& w : waiting_.take_all())
     carrier_->drop(w.handle);
   for (const auto& [name, peer] : peers_)
     send_to(peer, wire::farewell{});

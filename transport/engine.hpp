@@ -10,6 +10,7 @@
 #include "transport/carrier.hpp"
 #include "transport/commands.hpp"
 #include "transport/digest.hpp"
+#include "transport/fair_queue.hpp"
 #include "transport/lane_table.hpp"
 
 #include <atomic>
@@ -39,6 +40,9 @@ public:
   static constexpr std::size_t waiting_arrivals_max = 4096;
   static constexpr std::size_t copy_jobs_max = 65536;
   static constexpr std::uint64_t copy_slice_bytes = 2ULL << 20;
+  /// Receives posted at once: four parts keep every carrier busy. What waits behind them can still
+  /// be overtaken by a lane that has had less.
+  static constexpr std::uint64_t posted_bytes_max = 8ULL << 20;
   static constexpr std::chrono::seconds greeting_patience{10};
   /// How long a revoked lane waits for its receives before the peer's channel is force-closed,
   /// which makes them call back: a stopped or cut-off peer is reported by nothing else.
@@ -87,7 +91,7 @@ private:
     clock::time_point greeting_deadline;
     clock::time_point last_heard;
     clock::time_point last_asked;
-    std::deque<queued_offer> queue;
+    fair_queue<queued_offer> queue;
     std::uint64_t window_bytes = 0; ///< posted and not yet called back (or taken)
     std::unique_ptr<source_view> view;
   };
@@ -186,7 +190,7 @@ private:
   void execute(receipt_command& c);
   void land_eager(const part_accepted& part, channel_id channel, const std::byte* data);
   void receive_or_wait(const part_accepted& part, channel_id channel, void* handle);
-  bool fits_budget(const part_accepted& part);
+  bool may_post(const part_accepted& part);
   std::uint64_t charge_of(const part_accepted& part);
   void post_receive(const part_accepted& part, channel_id channel, void* handle);
   bool post_waiting();
@@ -216,8 +220,9 @@ private:
   std::uint64_t staging_bytes_ = 0;
   std::map<std::uint64_t, posted_receive> receives_;
   std::uint64_t inflight_bytes_ = 0;
-  std::deque<waiting_arrival> waiting_;
-  std::deque<copy_job> copies_;
+  std::uint64_t posted_bytes_ = 0; ///< of receives_, without their staging
+  fair_queue<waiting_arrival> waiting_;
+  fair_queue<copy_job> copies_;
   counters now_;
 
   mutable std::mutex counters_mutex_;

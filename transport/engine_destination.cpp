@@ -98,8 +98,9 @@ std::uint64_t engine::charge_of(const part_accepted& part) {
   return staged ? 2 * part.bytes : part.bytes;
 }
 
-bool engine::fits_budget(const part_accepted& part) {
-  return inflight_bytes_ + charge_of(part) <= setup_.limits.inflight_bytes_max;
+bool engine::may_post(const part_accepted& part) {
+  return inflight_bytes_ + charge_of(part) <= setup_.limits.inflight_bytes_max
+         && (posted_bytes_ == 0 || posted_bytes_ + part.bytes <= posted_bytes_max);
 }
 
 void engine::receive_or_wait(const part_accepted& part, channel_id channel, void* handle) {
@@ -110,11 +111,11 @@ void engine::receive_or_wait(const part_accepted& part, channel_id channel, void
                 {reason::inflight_budget,
                  "offer: part needs " + std::to_string(charge) + " bytes in flight, the limit is "
                    + std::to_string(setup_.limits.inflight_bytes_max)});
-  } else if (waiting_.empty() && fits_budget(part)) {
+  } else if (waiting_.empty() && may_post(part)) {
     post_receive(part, channel, handle);
   } else if (waiting_.size() < waiting_arrivals_max) {
-    ++now_.arrivals_deferred;
-    waiting_.push_back({channel, part, handle});
+    now_.arrivals_deferred += inflight_bytes_ + charge > setup_.limits.inflight_bytes_max ? 1 : 0;
+    waiting_.push(part.key.lane, {channel, part, handle});
   } else {
     carrier_->drop(handle);
     part_failed(part.key, channel,
@@ -123,12 +124,12 @@ void engine::receive_or_wait(const part_accepted& part, channel_id channel, void
   }
 }
 
-/// In order of arrival, so that a large part is not overtaken for ever by small ones.
+/// Whose turn it is waits until it fits, so that a large part is not overtaken for ever.
 bool engine::post_waiting() {
   bool any = false;
-  while (!waiting_.empty() && fits_budget(waiting_.front().part)) {
+  while (!waiting_.empty() && may_post(waiting_.front().part)) {
     const waiting_arrival next = waiting_.front();
-    waiting_.pop_front();
+    waiting_.serve(next.part.bytes, true);
     post_receive(next.part, next.channel, next.handle);
     any = true;
   }
@@ -144,6 +145,7 @@ void engine::post_receive(const part_accepted& part, channel_id channel, void* h
     to = receive.staging.get();
   }
   inflight_bytes_ += receive.charged_bytes;
+  posted_bytes_ += part.bytes;
   now_.inflight_bytes_peak = std::max(now_.inflight_bytes_peak, inflight_bytes_);
   table_.operation_posted(part.key.lane);
   const std::uint64_t token = next_token_++;
@@ -163,6 +165,7 @@ void engine::part_received(std::uint64_t token, const failure& error) {
 void engine::finish_receive(posted_receive receive, const failure& error) {
   const part_accepted& part = receive.part;
   inflight_bytes_ -= receive.charged_bytes;
+  posted_bytes_ -= part.bytes;
   table_.operation_ended(part.key.lane);
   if (stopping_)
     return;
@@ -182,7 +185,7 @@ void engine::finish_receive(posted_receive receive, const failure& error) {
   part_landed(part.key, receive.channel);
 }
 
-/// One slice of the oldest announced piece, so that notices are never stuck behind a long copy.
+/// One slice of an announced piece, so that notices are never stuck behind a long copy.
 bool engine::copy_slice() {
   if (copies_.empty())
     return false;
@@ -196,11 +199,12 @@ bool engine::copy_slice() {
                bytes);
     view.end_reading();
     job.done_bytes += bytes;
-    if (job.done_bytes < job.part.bytes)
-      return true;
   }
   const copy_job finished = job;
-  copies_.pop_front();
+  const bool done = source == nullptr || job.done_bytes == job.part.bytes;
+  copies_.serve(bytes, done);
+  if (!done)
+    return true;
   send_to(*peer_on(finished.channel), wire::taken{finished.part.bytes});
   if (source != nullptr)
     part_landed(finished.part.key, finished.channel);
@@ -212,34 +216,26 @@ bool engine::copy_slice() {
 
 void engine::drop_pending_of(const lane_id& lane) {
   const auto mine = [&](const auto& pending) { return pending.part.key.lane == lane; };
-  for (const waiting_arrival& w : waiting_)
-    if (mine(w)) {
-      carrier_->drop(w.handle);
-      table_.forget_part(w.part.key);
-    }
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), mine), waiting_.end());
-  for (const copy_job& job : copies_)
-    if (mine(job)) {
-      send_to(*peer_on(job.channel), wire::taken{job.part.bytes});
-      table_.forget_part(job.part.key);
-    }
-  copies_.erase(std::remove_if(copies_.begin(), copies_.end(), mine), copies_.end());
+  for (const waiting_arrival& w : waiting_.take_if(mine)) {
+    carrier_->drop(w.handle);
+    table_.forget_part(w.part.key);
+  }
+  for (const copy_job& job : copies_.take_if(mine)) {
+    send_to(*peer_on(job.channel), wire::taken{job.part.bytes});
+    table_.forget_part(job.part.key);
+  }
 }
 
 /// What has not been posted ends here; what has been posted ends with its own callback.
 void engine::fail_pending_of(channel_id channel, const failure& error) {
   const auto mine = [&](const auto& pending) { return pending.channel == channel; };
   std::vector<part_key> failed;
-  for (const waiting_arrival& w : waiting_)
-    if (mine(w)) {
-      carrier_->drop(w.handle);
-      failed.push_back(w.part.key);
-    }
-  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), mine), waiting_.end());
-  for (const copy_job& job : copies_)
-    if (mine(job))
-      failed.push_back(job.part.key);
-  copies_.erase(std::remove_if(copies_.begin(), copies_.end(), mine), copies_.end());
+  for (const waiting_arrival& w : waiting_.take_if(mine)) {
+    carrier_->drop(w.handle);
+    failed.push_back(w.part.key);
+  }
+  for (const copy_job& job : copies_.take_if(mine))
+    failed.push_back(job.part.key);
   for (const part_key& key : failed)
     part_failed(key, channel, {reason::peer_lost, error.text});
 }

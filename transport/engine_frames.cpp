@@ -89,7 +89,7 @@ void engine::take(peer_record& peer, wire::announcement& m) {
                           {m.lane, m.piece, m.block, bytes, 0, bytes, bytes, m.digest});
   const auto* accepted = std::get_if<part_accepted>(&answer);
   if (accepted != nullptr && copies_.size() < copy_jobs_max) {
-    copies_.push_back({peer.channel, *accepted, m.where, 0});
+    copies_.push(m.lane, {peer.channel, *accepted, m.where, 0});
     return;
   }
   send_to(peer, wire::taken{bytes});

@@ -41,17 +41,12 @@ void engine::enqueue(const node_name& destination, queued_offer offer) {
   if (f)
     emit(offer_rejected{offer.lane, offer.piece, std::move(f)});
   else
-    peer->queue.push_back(std::move(offer));
+    peer->queue.push(offer.lane, std::move(offer));
 }
 
 void engine::execute(withdraw_command& c) {
-  peer_record* peer = peer_named(c.destination);
-  if (peer == nullptr)
-    return;
-  auto& queue = peer->queue;
-  queue.erase(std::remove_if(queue.begin(), queue.end(),
-                             [&](const queued_offer& o) { return o.lane == c.lane; }),
-              queue.end());
+  if (peer_record* peer = peer_named(c.destination))
+    peer->queue.take_if([&](const queued_offer& o) { return o.lane == c.lane; });
 }
 
 void engine::execute(query_command& c) {
@@ -72,10 +67,10 @@ bool engine::post_next(peer_record& peer) {
     offer.digest = digest_of(offer.payload ? offer.payload->data() : setup_.memory->base(),
                              offer.where);
   const bool by_announcement = setup_.path != path_kind::pull && !offer.payload;
+  const std::uint64_t before = offer.next_offset;
   if (!(by_announcement ? announce(peer, offer) : post_part(peer, offer)))
     return false;
-  if (offer.next_offset == offer.where.total_bytes())
-    peer.queue.pop_front();
+  peer.queue.serve(offer.next_offset - before, offer.next_offset == offer.where.total_bytes());
   return true;
 }
 
