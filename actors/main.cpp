@@ -1,4 +1,5 @@
 // The one program: `baton COMMAND ...`. Each command parses its own arguments.
+#include "actors/bench_command.hpp"
 #include "actors/node_process.hpp"
 #include "actors/run_command.hpp"
 #include "actors/trace_command.hpp"
@@ -20,6 +21,7 @@ constexpr command commands[] = {
   {"run", "play a script against a cluster, or ask one question", baton::actors::run_main},
   {"trace", "show, check or summarise what happened", baton::actors::trace_main},
   {"down", "stop a cluster that was started with --detach", baton::actors::down_main},
+  {"bench", "how fast this machine and Baton on it are, as ratios", baton::actors::bench_main},
   {"node", "one node of a cluster (what `up` starts)", baton::actors::node_main},
 };
 

@@ -1,18 +1,20 @@
 // Work of many lanes: each lane's in its own order, and between lanes the one goes on that has had
-// the fewest bytes. A short hand-off passes a long one that came first, and nobody waits for ever.
+// the fewest bytes. A short hand-off passes a long one that came first.
 //
-// This is start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) with equal weights: a lane that
-// comes, or comes back, starts where the one being served now is, so that it neither makes up for
-// what it missed nor pays for what it had.
+// This is start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) with equal weights and a head
+// start: a lane that comes, or comes back, starts head_start_bytes before the one being served, so
+// that what is shorter than that goes first and what is longer shares equally. Who keeps arriving
+// with a head start could keep a long lane waiting for ever: each patient_turn-th turn is the lane's
+// that has waited longest.
 #pragma once
 
 #include "protocol/assert.hpp"
 #include "protocol/ids.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -23,30 +25,35 @@ namespace baton::transport {
 template <class Item>
 class fair_queue {
 public:
+  static constexpr std::uint64_t head_start_bytes = 64ULL << 20;
+  static constexpr std::uint64_t patient_turn = 8;
+
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
   void push(const protocol::lane_id& lane, Item item) {
     line& to = lines_[lane];
     if (to.items.empty()) {
-      to.served_bytes = now_bytes_;
-      turns_.emplace(to.served_bytes, lane);
+      to.served_bytes = now_bytes_ - std::min(now_bytes_, head_start_bytes);
+      to.last_turn = turn_;
+      enter(lane, to);
     }
     to.items.push_back(std::move(item));
     ++size_;
   }
 
   /// The oldest of the lane whose turn it is; not of an empty queue.
-  Item& front() { return turn()->second.items.front(); }
+  Item& front() { return present()->second.items.front(); }
 
   /// The front's lane has had `bytes` more. With `done` the front is taken out; else it stays the
   /// lane's oldest.
   void serve(std::uint64_t bytes, bool done) {
-    const auto at = turn();
+    const auto at = present();
     line& served = at->second;
-    now_bytes_ = served.served_bytes;
-    turns_.erase({served.served_bytes, at->first});
+    leave(at->first, served);
+    now_bytes_ = std::max(now_bytes_, served.served_bytes);
     served.served_bytes += bytes;
+    served.last_turn = ++turn_;
     if (done) {
       served.items.pop_front();
       --size_;
@@ -54,7 +61,7 @@ public:
     if (served.items.empty())
       lines_.erase(at);
     else
-      turns_.emplace(served.served_bytes, at->first);
+      enter(at->first, served);
   }
 
   /// Takes out, lane by lane and oldest first, what `wanted` is true of.
@@ -74,7 +81,7 @@ public:
         ++at;
         continue;
       }
-      turns_.erase({at->second.served_bytes, at->first});
+      leave(at->first, at->second);
       at = lines_.erase(at);
     }
     size_ -= taken.size();
@@ -87,19 +94,33 @@ public:
 
 private:
   struct line {
-    std::uint64_t served_bytes = 0; ///< since the queue began, as if it had always been here
+    std::uint64_t served_bytes = 0; ///< as if it had always been here
+    std::uint64_t last_turn = 0;
     std::deque<Item> items;         ///< never empty while it is in lines_
   };
   using lines = std::map<protocol::lane_id, line>;
+  using order = std::set<std::pair<std::uint64_t, protocol::lane_id>>;
 
-  typename lines::iterator turn() {
-    BATON_ASSERT(!turns_.empty());
-    return lines_.find(turns_.begin()->second);
+  void enter(const protocol::lane_id& lane, const line& l) {
+    by_bytes_.emplace(l.served_bytes, lane);
+    by_turn_.emplace(l.last_turn, lane);
+  }
+  void leave(const protocol::lane_id& lane, const line& l) {
+    by_bytes_.erase({l.served_bytes, lane});
+    by_turn_.erase({l.last_turn, lane});
+  }
+
+  typename lines::iterator present() {
+    const order& next = turn_ % patient_turn == patient_turn - 1 ? by_turn_ : by_bytes_;
+    BATON_ASSERT(!next.empty());
+    return lines_.find(next.begin()->second);
   }
 
   lines lines_;
-  std::set<std::pair<std::uint64_t, protocol::lane_id>> turns_; ///< by served_bytes
-  std::uint64_t now_bytes_ = 0;
+  order by_bytes_;
+  order by_turn_;
+  std::uint64_t now_bytes_ = 0; ///< of the lane that has been served last, before that
+  std::uint64_t turn_ = 0;
   std::size_t size_ = 0;
 };
 

@@ -1,0 +1,39 @@
+// What a bench says: one JSON object a line, a ratio to a baseline that was measured in the same run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace baton::actors::bench {
+
+/// The value and its baseline of each round; the ratio is the median of the rounds' ratios.
+struct measurement {
+  std::string bench;
+  std::string path;
+  std::string unit; ///< of value and baseline
+  std::string baseline_what;
+  std::vector<double> values;
+  std::vector<double> baselines;
+};
+
+double median(std::vector<double> values);
+
+/// How much of the machine nobody else used, from its making to share(): 0 to 1. Below 0.9 a figure
+/// says more about the others than about Baton.
+class idleness {
+public:
+  idleness();
+  double share() const;
+
+private:
+  double begin_busy_s_ = 0;
+  double begin_s_ = 0;
+};
+
+/// CPU seconds of this process and of all that it has waited for.
+double own_cpu_s();
+
+std::string to_json_line(const measurement& m, double idle);
+
+} // namespace baton::actors::bench
