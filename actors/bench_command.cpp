@@ -5,6 +5,7 @@
 #include "transport/ucx_environment.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -20,6 +21,7 @@ struct arguments {
   std::string path = "pull";
   std::uint32_t ranks = 2;
   std::uint32_t rounds = 5;
+  std::uint32_t shrink = 1;
 };
 
 double clock_s() {
@@ -76,6 +78,7 @@ setup setup_of(const arguments& args, const workload& load) {
 /// The teaching request's share of a rank: 512 blocks of 2.5 MiB when there are two.
 workload teaching(const arguments& args) {
   workload load;
+  load.blocks_per_lane /= args.shrink;
   load.block_bytes = (5ULL << 20) / args.ranks;
   return load;
 }
@@ -84,7 +87,7 @@ workload teaching(const arguments& args) {
 workload thirty_two_prompts(const arguments& args) {
   workload load;
   load.lanes = 32;
-  load.blocks_per_lane = 128;
+  load.blocks_per_lane = std::max(1U, 128 / args.shrink);
   load.block_bytes = (1ULL << 20) / args.ranks;
   return load;
 }
@@ -162,6 +165,11 @@ void describe(CLI::App& app, arguments& args) {
       ->capture_default_str();
     bench->add_option("--rounds", args.rounds, "of which the medians are said")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+    bench->add_option("--shrink", args.shrink,
+                      "divides the count of blocks, for a small machine: what fits into its caches "
+                      "says little")
+      ->check(CLI::Range(1, 64))
       ->capture_default_str();
   };
   add("link", "the raw link against memcpy");

@@ -4,8 +4,8 @@
 // This is start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) with equal weights and a head
 // start: a lane that comes, or comes back, starts head_start_bytes before the one being served, so
 // that what is shorter than that goes first and what is longer shares equally. Who keeps arriving
-// with a head start could keep a long lane waiting for ever: each patient_turn-th turn is the lane's
-// that has waited longest.
+// with a head start could keep a long lane waiting for ever: each patient_turn-th turn is that of
+// the lane which has waited longest.
 #pragma once
 
 #include "protocol/assert.hpp"

@@ -3,6 +3,7 @@
 
     command_line_test.py BATON
 """
+import json
 import os
 import signal
 import subprocess
@@ -26,7 +27,7 @@ def require_refused(ended, code, *words):
 
 def help_of_each_command(bench):
     for words in ([], ["up"], ["run"], ["down"], ["node"], ["trace"], ["trace", "show"],
-                  ["trace", "check"], ["trace", "stats"]):
+                  ["trace", "check"], ["trace", "stats"], ["bench"], ["bench", "handoff"]):
         shown = command(bench, *words, "--help")
         require_equal(shown.code, 0, f"exit code of baton {' '.join(words)} --help")
         require("".join(words[-1:]) in shown.out, f"help of {words}: {shown.out}")
@@ -104,6 +105,45 @@ def two_in_one_directory(bench):
         require_refused(second, USAGE, cluster.directory)
         require_equal(sorted(processes_of(cluster.directory)), before, "processes of the first")
         cluster.run(HELLO).require_well("the first afterwards")
+
+
+def killed_client(bench):
+    """What it owed dies with it: another client, then and later, finds the trace in order."""
+    with Cluster(bench, "killed", TEACHING) as cluster:
+        client = subprocess.Popen([bench.baton, "run", "--dir", cluster.directory, "--prompt", "x",
+                                   "--output-tokens", "4000", "--stream"], cwd=ROOT,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL)
+        with client.stdout:
+            require(client.stdout.read(1), "the client's first text")
+        client.kill()
+        client.wait()
+        cluster.run({"name": "after", "requests": [{"id": "x", "prompt": "x", "output_tokens": 4}],
+                     "expect": {"free_equals_capacity": True, "trace_check": True}}
+                    ).require_well("another client beside what the killed one left")
+    checked = command(bench, "trace", "check", cluster.directory)
+    require_equal(checked.code, 0, f"exit code of trace check afterwards ({checked.tail()})")
+    require("was not closed" in checked.out, f"the killed client is not noted: {checked.out}")
+
+
+def lost_trace(bench):
+    with Cluster(bench, "lost", TEACHING) as cluster:
+        cluster.run(HELLO).require_well("a request")
+    os.remove(os.path.join(cluster.directory, "D3.1.trace.jsonl"))
+    checked = command(bench, "trace", "check", cluster.directory)
+    require_equal(checked.code, 1, f"exit code of trace check ({checked.tail()})")
+    require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
+
+
+def small_benches(bench):
+    for name in ("link", "handoff", "burst", "short"):
+        for path in ("pull", "tcp", "shared_arena"):
+            ended = command(bench, "bench", name, "--path", path, "--rounds", "1",
+                            "--shrink", "64")
+            require_equal(ended.code, 0, f"exit code of bench {name} {path} ({ended.tail()})")
+            said = json.loads(ended.out)
+            require_equal((said["bench"], said["rounds"]), (name, 1), ended.out)
+            require(said["value"] > 0 and said["baseline"] > 0, ended.out)
 
 
 def without_a_cluster(bench):
@@ -305,6 +345,9 @@ def cases(_bench):
     yield "expectations that fail exit 1, and a script that is not over in time 3", (
         expectations_that_fail)
     yield "a second cluster in one directory is refused", two_in_one_directory
+    yield "a client that is killed leaves nothing that the trace check minds", killed_client
+    yield "a node's trace that is lost is missed", lost_trace
+    yield "each bench says one JSON object", small_benches
     yield "without a cluster every command says so", without_a_cluster
     yield "a run directory can be used again", started_again
     for number in (signal.SIGINT, signal.SIGTERM):
