@@ -72,12 +72,12 @@ public:
 
   void on_message(const message_header& header, const handle&, phase_entered& e) {
     record_plain(header, e, about(e.attempt));
-    run_.phase(e, monotonic_now());
+    run_.phase(e, node().clock());
   }
 
   void on_message(const message_header& header, const handle&, frame_forwarded& e) {
     record_plain(header, e, about(e.attempt));
-    if (const auto cancel = run_.frame(e, monotonic_now()))
+    if (const auto cancel = run_.frame(e, node().clock()))
       send_to(router_, *cancel);
     setup_.output->frame(e);
   }
@@ -90,7 +90,7 @@ public:
 
   void on_message(const message_header& header, const handle&, request_ended& e) {
     record_plain(header, e, {e.request, 0});
-    run_.ended(e, monotonic_now());
+    run_.ended(e, node().clock());
     if (stage_ == stage::playing)
       submit_due();
     end_if_finished();
@@ -185,7 +185,7 @@ private:
   void play(const handle& router) {
     router_ = router;
     stage_ = stage::playing;
-    run_.start(monotonic_now());
+    run_.start(node().clock());
     alarm_in(setup_.script.timeout_ms, client_alarm::timeout);
     if (const auto ms = progress_ms(setup_.output->mode()); ms > 0)
       alarm_in(ms, client_alarm::progress);
@@ -195,13 +195,13 @@ private:
   void submit_due() {
     if (stage_ != stage::playing)
       return;
-    for (auto& due : run_.take_due(monotonic_now())) {
+    for (auto& due : run_.take_due(node().clock())) {
       const external_id request = due.message.spec.external;
       send_to(router_, std::move(due.message));
       if (due.cancel_after_ms)
         send_later(*due.cancel_after_ms, alarm_due{client_alarm::cancel, request, 0});
     }
-    const instant now = monotonic_now();
+    const instant now = node().clock();
     const auto wait = run_.next_due_ms(now);
     if (!wait)
       return;

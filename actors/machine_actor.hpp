@@ -49,7 +49,7 @@ protected:
 
 private:
   void take(const protocol::message_header& header, Event event) {
-    const protocol::instant begin = monotonic_now();
+    const protocol::instant begin = node().clock();
     const char* before = name_of(state_);
     auto result = step(std::move(state_), event, begin);
     state_ = std::move(result.state);
@@ -71,7 +71,7 @@ private:
     for (const auto& effect : effects)
       entry.effects.emplace_back(
         std::visit([](const auto& e) { return std::decay_t<decltype(e)>::type; }, effect));
-    entry.end_ns = monotonic_now().ns;
+    entry.end_ns = node().clock().ns;
     node().trace->record(std::move(entry), [event] { return json_of(event); });
   }
 

@@ -10,6 +10,7 @@
 #include "protocol/trace_record.hpp"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,9 @@ struct actor_counts {
   }
 };
 
+/// This host's monotonic clock.
+protocol::instant monotonic_now();
+
 struct node_context {
   protocol::node_name name;
   protocol::incarnation life;
@@ -79,14 +83,16 @@ struct node_context {
   std::uint64_t message_base = 0;
   std::atomic<std::uint64_t> messages{0};
 
+  // Time and chance: a test that must run twice alike gives its own.
+  /// The one clock of every decision on this node, and of its records.
+  std::function<protocol::instant()> clock = monotonic_now;
+  std::uint64_t request_seed = 0; ///< of the router's request ids; 0: drawn
+
   std::uint64_t next_message_id() { return message_base + ++messages; }
 
   /// Handles of the leader (rank 0) of a group, and of any rank of it.
   peer leader_of(const protocol::group_name& g) const;
   peer rank_of(const protocol::group_name& g, protocol::rank_id r) const;
 };
-
-/// This host's monotonic clock: the one clock of every decision on this node.
-protocol::instant monotonic_now();
 
 } // namespace baton::actors

@@ -69,7 +69,7 @@ public:
   void on_message(const message_header&, const handle&, heartbeat& e) {
     const auto it = met_.find(e.node);
     if (it != met_.end() && it->second.life == e.life)
-      it->second.seen = monotonic_now();
+      it->second.seen = node().clock();
   }
 
   void on_message(const message_header&, const handle&, channel_ready& e) {
@@ -97,7 +97,7 @@ public:
   }
 
   void on_message(const message_header&, const handle&, tick&) {
-    const instant t = monotonic_now();
+    const instant t = node().clock();
     std::vector<std::pair<node_name, incarnation>> silent;
     for (const auto& [name, peer] : met_) {
       send_to(peer.guard, heartbeat{node().name, node().life});
@@ -211,7 +211,7 @@ private:
         send_hello(handles[0], true);
       return;
     }
-    met_peer peer{e.life, handles[0], monotonic_now(), needs_channel(expected->second)};
+    met_peer peer{e.life, handles[0], node().clock(), needs_channel(expected->second)};
     monitor(caf::actor_cast<caf::actor>(handles[0]));
     node().peers.set({e.node, e.life, {handles[0], handles[1], handles[2], handles[3], handles[4],
                                        handles[5]}});

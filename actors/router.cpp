@@ -16,6 +16,11 @@ namespace {
 
 using namespace protocol;
 
+std::uint64_t random_seed() {
+  std::random_device draw;
+  return (std::uint64_t{draw()} << 32) | draw();
+}
+
 class router_actor : public machine_actor<router_actor, membership::state, membership::event,
                                           membership::effect> {
 public:
@@ -24,7 +29,8 @@ public:
   router_actor(caf::actor_config& config, node_context& node, prompt_reader reader,
                std::function<void()> on_formed)
     : machine_actor(config, node, "router"), reader_(std::move(reader)),
-      on_formed_(std::move(on_formed)), draw_(std::random_device{}()) {}
+      on_formed_(std::move(on_formed)),
+      draw_(node.request_seed != 0 ? node.request_seed : random_seed()) {}
 
   caf::behavior make_behavior() override {
     auto* self = this;

@@ -23,7 +23,7 @@ inline subject about(const protocol::attempt_id& id) { return {id.request, id.or
 /// A message from a device's or the process's own thread: it has no cause.
 template <class T>
 void post(node_context& node, const std::string& sender, const handle& to, T message) {
-  protocol::message_header header{node.next_message_id(), 0, sender, monotonic_now().ns};
+  protocol::message_header header{node.next_message_id(), 0, sender, node.clock().ns};
   if (to)
     caf::anon_send(caf::actor_cast<caf::actor>(to), std::move(header), handle{},
                    std::move(message));
@@ -97,14 +97,14 @@ protected:
   void record_plain(const protocol::message_header& header, const T& message, const subject& s) {
     if (!node_.trace)
       return;
-    auto record = record_of(header, T::type, s, monotonic_now());
+    auto record = record_of(header, T::type, s, node_.clock());
     record.end_ns = record.begin_ns;
     node_.trace->record(std::move(record), [message] { return protocol::to_json(message); });
   }
 
 private:
   protocol::message_header next_header() {
-    return {node_.next_message_id(), cause_, full_label_, monotonic_now().ns};
+    return {node_.next_message_id(), cause_, full_label_, node_.clock().ns};
   }
 
   node_context& node_;
