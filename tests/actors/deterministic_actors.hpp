@@ -1,0 +1,97 @@
+// The test's own actors in a deterministic cluster: who asks, who passes on, who keeps records.
+#pragma once
+
+#include "actors/device_messages.hpp"
+#include "actors/shell.hpp"
+#include "tests/actors/deterministic_cluster.hpp"
+
+namespace baton::tests {
+
+using namespace actors;
+using namespace protocol;
+
+/// Keeps what actors record, in the order in which they handled it.
+class memory_recorder final : public trace_recorder {
+public:
+  memory_recorder(memory_trace& trace, std::uint32_t section) : trace_(trace), section_(section) {}
+
+  void record(trace_record record, std::function<json()> event) override {
+    record.event = event();
+    trace_.records.push_back(std::move(record));
+    trace_.section_of.push_back(section_);
+  }
+  void flush() override {}
+
+private:
+  memory_trace& trace_;
+  const std::uint32_t section_;
+};
+
+/// Asks once, and keeps what it is told.
+class recording_client : public shell {
+public:
+  recording_client(caf::actor_config& config, node_context& node, handle router,
+                   submit_request ask, deterministic_run& run)
+    : shell(config, node, "client"), router_(std::move(router)), ask_(std::move(ask)), run_(run) {}
+
+  caf::behavior make_behavior() override {
+    send_to(router_, ask_);
+    auto* self = this;
+    return caf::behavior{handler<request_accepted>(self), handler<phase_entered>(self),
+                         handler<frame_forwarded>(self),  handler<request_ended>(self),
+                         handler<pool_status>(self),      handler<end_node>(self)};
+  }
+  void on_exit() override { router_ = {}; }
+
+  void on_message(const message_header& header, const handle&, request_accepted& e) {
+    record_plain(header, e, {e.request, 0});
+  }
+  void on_message(const message_header& header, const handle&, phase_entered& e) {
+    record_plain(header, e, about(e.attempt));
+  }
+  void on_message(const message_header& header, const handle&, frame_forwarded& e) {
+    record_plain(header, e, about(e.attempt));
+    ++run_.frames;
+  }
+  void on_message(const message_header& header, const handle&, request_ended& e) {
+    record_plain(header, e, {e.request, 0});
+    run_.outcomes.push_back(e);
+  }
+  void on_message(const message_header&, const handle&, pool_status& e) {
+    if (e.free != e.blocks || e.slots_used != 0 || e.waiting != 0)
+      run_.not_at_rest.push_back("pool " + e.group.value + " has " + std::to_string(e.free)
+                                 + " free blocks of " + std::to_string(e.blocks));
+  }
+  void on_message(const message_header&, const handle&, end_node&) { quit(); }
+
+private:
+  handle router_;
+  submit_request ask_;
+  deterministic_run& run_;
+};
+
+/// Passes on what one node says to one actor of another.
+class wire : public caf::event_based_actor {
+public:
+  wire(caf::actor_config& config, std::string label, handle to)
+    : event_based_actor(config), label_(std::move(label)), to_(std::move(to)) {}
+
+  const char* name() const override { return label_.c_str(); }
+
+  caf::behavior make_behavior() override {
+    set_default_handler([this](caf::scheduled_actor*, caf::message_view& view)
+                          -> caf::result<caf::message> {
+      to_->enqueue(current_sender(), caf::make_message_id(), view.move_content_to_message(),
+                   context());
+      return caf::delegated<caf::message>{};
+    });
+    return {[](caf::ok_atom) {}}; // without a behaviour it would end
+  }
+  void on_exit() override { to_ = {}; }
+
+private:
+  const std::string label_;
+  handle to_;
+};
+
+} // namespace baton::tests
