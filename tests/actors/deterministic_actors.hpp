@@ -1,4 +1,4 @@
-// The test's own actors in a deterministic cluster: who asks, who passes on, who keeps records.
+// The test's own parts beside the product's actors: who asks, and who keeps the records.
 #pragma once
 
 #include "actors/device_messages.hpp"
@@ -27,15 +27,17 @@ private:
   const std::uint32_t section_;
 };
 
-/// Asks once, and keeps what it is told.
+/// Asks, and keeps what it is told.
 class recording_client : public shell {
 public:
   recording_client(caf::actor_config& config, node_context& node, handle router,
-                   submit_request ask, deterministic_run& run)
-    : shell(config, node, "client"), router_(std::move(router)), ask_(std::move(ask)), run_(run) {}
+                   std::vector<submit_request> asks, deterministic_run& run)
+    : shell(config, node, "client"), router_(std::move(router)), asks_(std::move(asks)),
+      run_(run) {}
 
   caf::behavior make_behavior() override {
-    send_to(router_, ask_);
+    for (auto& ask : asks_)
+      send_to(router_, std::move(ask));
     auto* self = this;
     return caf::behavior{handler<request_accepted>(self), handler<phase_entered>(self),
                          handler<frame_forwarded>(self),  handler<request_ended>(self),
@@ -66,32 +68,8 @@ public:
 
 private:
   handle router_;
-  submit_request ask_;
+  std::vector<submit_request> asks_;
   deterministic_run& run_;
-};
-
-/// Passes on what one node says to one actor of another.
-class wire : public caf::event_based_actor {
-public:
-  wire(caf::actor_config& config, std::string label, handle to)
-    : event_based_actor(config), label_(std::move(label)), to_(std::move(to)) {}
-
-  const char* name() const override { return label_.c_str(); }
-
-  caf::behavior make_behavior() override {
-    set_default_handler([this](caf::scheduled_actor*, caf::message_view& view)
-                          -> caf::result<caf::message> {
-      to_->enqueue(current_sender(), caf::make_message_id(), view.move_content_to_message(),
-                   context());
-      return caf::delegated<caf::message>{};
-    });
-    return {[](caf::ok_atom) {}}; // without a behaviour it would end
-  }
-  void on_exit() override { to_ = {}; }
-
-private:
-  const std::string label_;
-  handle to_;
 };
 
 } // namespace baton::tests

@@ -7,6 +7,7 @@
 #include "protocol/rank_group.hpp"
 #include "tests/actors/deterministic_actors.hpp"
 #include "tests/actors/deterministic_devices.hpp"
+#include "tests/actors/deterministic_wires.hpp"
 
 #include <algorithm>
 #include <caf/scheduler/test_coordinator.hpp>
@@ -66,8 +67,9 @@ cluster_config cluster_of(const hand_off_shape& shape) {
 class deterministic_cluster {
 public:
   deterministic_cluster(const deterministic_script& script, std::uint64_t seed)
-    : script_(script), random_(seed), system_(config_),
-      scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())) {
+    : script_(script), seed_(seed), random_(seed), system_(config_),
+      scheduler_(dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler())),
+      wires_(system_, script.lost_word) {
     scheduler_.clock().current_time += std::chrono::hours(1); // zero is a time of its own
     add_node({"router"}, nullptr, {});
     add_node({"client"}, nullptr, {});
@@ -95,6 +97,7 @@ public:
         break;
       }
     }
+    run_.lost = wires_.lost_word();
     ask_pools();
     for (const auto& m : members_)
       if (m->context.counts.total() != 0)
@@ -183,18 +186,10 @@ private:
     for (auto& from : members_)
       for (auto& to : members_) {
         node_handles seen = to->own;
-        if (from != to)
-          for (handle* h : {&seen.transfer, &seen.compute, &seen.pool, &seen.group, &seen.router})
-            *h = wire_to(from->context.name.value + " to " + to->context.name.value, *h);
+        for (handle* h : {&seen.transfer, &seen.compute, &seen.pool, &seen.group, &seen.router})
+          *h = wires_.between(from->context.name, to->context.name, *h);
         from->context.peers.set({to->context.name, to->context.life, seen});
       }
-  }
-
-  handle wire_to(const std::string& label, const handle& to) {
-    if (!to)
-      return {};
-    wires_.push_back(caf::actor_cast<handle>(system_.spawn<wire>(label, to)));
-    return wires_.back();
   }
 
   void open_machines() {
@@ -238,18 +233,25 @@ private:
   // -- running ------------------------------------------------------------------------------------
 
   handle spawn_client() {
-    submit_request ask;
-    ask.spec = script_.spec;
-    ask.prompt = sample_prompt();
+    std::vector<submit_request> asks(script_.requests);
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      asks[i].spec = script_.spec;
+      asks[i].spec.external.value += "-" + std::to_string(i);
+      asks[i].prompt = sample_prompt();
+    }
+    first_ = asks.front().spec.external;
     member& client = *members_[1];
     return caf::actor_cast<handle>(system_.spawn<recording_client>(
-      client.context, members_.front()->own.router, std::move(ask), run_));
+      client.context, router_of(client), std::move(asks), run_));
   }
+
+  handle router_of(const member& m) const { return m.context.peers.find({"router"}).handles.router; }
 
   void cancel() {
     run_.steps.emplace_back("the client cancels");
-    post(members_[1]->context, "client:client", members_.front()->own.router,
-         cancel_request{script_.spec.external, {reason::cancelled, "by the test"}});
+    member& client = *members_[1];
+    post(client.context, "client:client", router_of(client),
+         cancel_request{first_, {reason::cancelled, "by the test"}});
   }
 
   /// One message, one piece of a device's work, or the next timer; false when there is none.
@@ -263,12 +265,21 @@ private:
       run_.steps.emplace_back("time passes");
       return scheduler_.trigger_timeout();
     }
-    const std::size_t pick = random_() % choices;
+    std::size_t pick = random_() % choices;
+    for (int again = 0; again < 8 && pick < jobs && lags(pick); ++again)
+      pick = random_() % choices;
     if (pick < jobs)
       run_job(pick);
     else
       run_.steps.push_back(work_.run(pick - jobs));
     return true;
+  }
+
+  /// One in so many actors hardly ever gets its turn, so that it hears of everything late.
+  bool lags(std::size_t job) const {
+    constexpr std::uint64_t one_in = 5;
+    const auto* actor = dynamic_cast<caf::scheduled_actor*>(scheduler_.jobs[job]);
+    return script_.laggards && actor->id() % one_in == seed_ / 2 % one_in;
   }
 
   void run_job(std::size_t pick) {
@@ -278,9 +289,7 @@ private:
     auto& actor = scheduler_.next_job<caf::scheduled_actor>();
     seen_.emplace(actor.id(), actor.address());
     const auto* letter = actor.mailbox().peek();
-    std::string what = "begins";
-    if (letter != nullptr && letter->content().size() == 3) // header, handle, message
-      what = letter->content().type(2).second->name();
+    const std::string what = letter == nullptr ? "begins" : word_of(letter->content());
     run_.steps.push_back(actor.name() + (": " + what));
     scheduler_.run_once();
   }
@@ -312,9 +321,8 @@ private:
     }
     post(members_[1]->context, "test:stop", client_, end_node{});
     client_ = {};
-    for (auto& w : wires_)
-      caf::anon_send_exit(caf::actor_cast<caf::actor>(w), caf::exit_reason::user_shutdown);
-    wires_.clear();
+    run_all();
+    wires_.cut();
     run_all();
     for (auto& m : members_)
       for (const auto& p : m->context.peers.all())
@@ -331,6 +339,7 @@ private:
   }
 
   const deterministic_script script_;
+  const std::uint64_t seed_;
   std::mt19937_64 random_;
   std::int64_t readings_ = 0; ///< of the clock, a nanosecond each
   deterministic_run run_;
@@ -340,8 +349,9 @@ private:
   testing_config config_;
   caf::actor_system system_;
   caf::scheduler::test_coordinator& scheduler_;
-  std::vector<handle> wires_;
+  wires wires_;
   handle client_;
+  external_id first_; ///< request
   std::map<caf::actor_id, caf::actor_addr> seen_; ///< every actor that has run
 };
 

@@ -2,8 +2,7 @@
 // one message a step, one clock that only the test moves, and a seed that picks who goes next. The
 // actors are the product's, all of them but node guards; devices are deterministic_devices.hpp.
 //
-// Words between nodes go through wires (actors that pass on), so that what one node says to two
-// actors of another one may come in any order.
+// The network is deterministic_wires.hpp.
 #pragma once
 
 #include "protocol/messages_request.hpp"
@@ -21,11 +20,15 @@ namespace baton::tests {
 struct deterministic_script {
   hand_off_shape shape; ///< of P7 and D3; never in place
   protocol::request_spec spec = sample_spec();
+  std::uint32_t requests = 1; ///< asked for at once
   std::uint32_t decode_blocks = 8;
-  std::optional<std::uint32_t> cancel_step; ///< the client's cancel is sent after so many steps
+  std::optional<std::uint32_t> cancel_step; ///< when the first request's cancel is sent
+  /// Which of the words between groups and the router is lost.
+  std::optional<std::uint32_t> lost_word;
   /// In one of so many steps the next timer fires although somebody has mail; 0: time passes only
   /// when nobody has.
   std::uint32_t timer_in_steps = 0;
+  bool laggards = false; ///< some actors, by the seed, hardly ever get their turn
 };
 
 /// All that a run leaves behind.
@@ -33,11 +36,12 @@ struct deterministic_run {
   std::vector<std::string> steps; ///< "actor: message", in order
   std::vector<protocol::request_ended> outcomes;
   std::uint32_t frames = 0;
+  std::string lost; ///< the type of the word that was lost
   std::vector<std::string> not_at_rest; ///< pools, actors; empty when everything has drained
   memory_trace trace;
 };
 
-/// Runs one request to its end, and until no mail, no work and no timer is left.
+/// Runs all requests to their ends, and until no mail, no work and no timer is left.
 deterministic_run run_deterministic(const deterministic_script& script, std::uint64_t seed);
 
 } // namespace baton::tests

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 
 namespace baton::tests {
 
@@ -92,37 +93,34 @@ json without_prompt(json form) {
   return form;
 }
 
-struct decision {
-  json event; ///< what was handled: a request passes phases on to its client
-  std::vector<json> effects;
-};
-
-bool decided(const decision& by, const trace_record& said) {
+/// What a message is, as the effect that it would have been.
+json form_of(const trace_record& said) {
   json form = said.event;
   form["type"] = said.message;
-  form = without_prompt(form);
-  return by.event == form
-         || std::any_of(by.effects.begin(), by.effects.end(), [&](const json& effect) {
-              return without_prompt(effect) == form
-                     || follows(effect.at("type").get<std::string>(), said.message);
-            });
+  return without_prompt(form);
 }
 
-} // namespace
+/// What one actor has handled, and its machine's decision in the replay.
+struct decision {
+  json event;
+  std::vector<json> effects;
+  std::string who; ///< and what it handled, for people
+};
 
-std::vector<std::string> said_without_decision(const memory_trace& trace) {
-  std::vector<std::string> sentences;
+struct replay {
+  std::map<std::uint64_t, decision> decisions; ///< by the id of the message that was handled
+  std::vector<std::string> differences;
+};
+
+replay replayed_all(const memory_trace& trace) {
+  replay all;
   std::map<std::pair<std::uint32_t, std::string>, std::unique_ptr<replayed_actor>> actors;
-  std::map<std::uint64_t, decision> decisions; // by the id of the message that was handled
   for (std::size_t i = 0; i < trace.records.size(); ++i) {
     const trace_record& r = trace.records[i];
-    const std::string node = trace.all_sections[trace.section_of[i]].header.node.value;
-    const std::string what = node + ":" + r.actor + " handles " + r.message;
-    const auto cause = decisions.find(r.header.cause);
-    if (cause != decisions.end() && !decided(cause->second, r))
-      sentences.push_back(what + ", which " + r.header.sender + "'s machine has not decided");
     if (r.machine.empty())
       continue;
+    const std::string node = trace.all_sections[trace.section_of[i]].header.node.value;
+    const std::string what = node + ":" + r.actor + " handles " + r.message;
     auto& actor = actors[{trace.section_of[i], r.actor}];
     if (!actor)
       actor = make(r.machine);
@@ -131,11 +129,81 @@ std::vector<std::string> said_without_decision(const memory_trace& trace) {
     for (const auto& effect : effects.value_or(std::vector<json>{}))
       names.push_back(effect.at("type").get<std::string>());
     if (!effects || names != r.effects)
-      sentences.push_back(what + " otherwise than its machine");
-    json form = r.event;
-    form["type"] = r.message;
-    decisions[r.header.id] = {without_prompt(form), effects.value_or(std::vector<json>{})};
+      all.differences.push_back(what + " otherwise than its machine");
+    decision taken{form_of(r), {}, what};
+    for (const auto& effect : effects.value_or(std::vector<json>{}))
+      taken.effects.push_back(without_prompt(effect));
+    all.decisions[r.header.id] = std::move(taken);
   }
+  return all;
+}
+
+/// Said to a transfer device, which passes them on to the lanes and feeds that it starts. It keeps no
+/// record, so their causes are not those decisions.
+bool is_passed_on(const std::string& word) {
+  static const std::set<std::string> words = {"open_lane",  "stop_lane",     "ask_lane",
+                                              "open_feed",  "withdraw_feed", "ask_feed"};
+  return words.count(word) > 0;
+}
+
+/// How often the decision says that word to one receiver.
+std::int64_t times_decided(const decision& by, const json& word) {
+  if (word.at("type") == "phase_entered" && by.event == word)
+    return 1; // a request passes it on to its client as it is
+  return std::count_if(by.effects.begin(), by.effects.end(), [&](const json& effect) {
+    return effect == word || follows(effect.at("type"), word.at("type"));
+  });
+}
+
+} // namespace
+
+std::vector<std::string> said_without_decision(const memory_trace& trace) {
+  replay all = replayed_all(trace);
+  std::map<std::tuple<std::uint64_t, std::uint32_t, std::string>, std::vector<json>> heard;
+  std::set<json> passed_on;
+  for (std::size_t i = 0; i < trace.records.size(); ++i) {
+    const trace_record& r = trace.records[i];
+    const json word = form_of(r);
+    const auto decision = all.decisions.find(r.header.id);
+    const auto cause = all.decisions.find(r.header.cause);
+    bool right = !is_passed_on(r.message) || passed_on.count(word) > 0;
+    if (cause != all.decisions.end()) {
+      auto& words = heard[{r.header.cause, trace.section_of[i], r.actor}];
+      words.push_back(word);
+      right = std::count(words.begin(), words.end(), word) <= times_decided(cause->second, word);
+    }
+    if (!right)
+      all.differences.push_back(r.actor + " handles " + r.message + ", which the machine of "
+                                + r.header.sender + " has not decided, or not so often");
+    if (decision != all.decisions.end())
+      for (const auto& effect : decision->second.effects)
+        if (is_passed_on(effect.at("type")))
+          passed_on.insert(effect);
+  }
+  return std::move(all.differences);
+}
+
+std::vector<std::string> decided_without_saying(const memory_trace& trace) {
+  std::set<std::string> words; // that somebody keeps a record of
+  std::map<std::uint64_t, std::vector<json>> said; // by cause
+  std::set<json> passed_on;
+  for (const auto& r : trace.records) {
+    const json word = form_of(r);
+    words.insert(r.message);
+    said[r.header.cause].push_back(word);
+    if (is_passed_on(r.message))
+      passed_on.insert(word);
+  }
+  words.erase("stop_lane"); // a lane that has ended cannot hear it: its device answers
+  std::vector<std::string> sentences;
+  for (const auto& [id, decision] : replayed_all(trace).decisions)
+    for (const auto& effect : decision.effects) {
+      const std::string type = effect.at("type");
+      const auto& heard = said[id];
+      if (words.count(type) > 0 && passed_on.count(effect) == 0
+          && std::count(heard.begin(), heard.end(), effect) == 0)
+        sentences.push_back(decision.who + ", and nobody gets " + type);
+    }
   return sentences;
 }
 

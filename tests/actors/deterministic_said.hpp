@@ -14,4 +14,8 @@ namespace baton::tests {
 /// otherwise in the replay. Call it for traces that check_trace has accepted.
 std::vector<std::string> said_without_decision(const memory_trace& trace);
 
+/// The other way round: one sentence for each effect that another machine or the client takes as a
+/// word, and nobody has got. Where a receiver may have ended or a word may be lost that is no error.
+std::vector<std::string> decided_without_saying(const memory_trace& trace);
+
 } // namespace baton::tests
