@@ -113,6 +113,7 @@ TEST_CASE("actors in any order of delivery drain after a cancel at every step") 
   constexpr std::uint64_t stride = 4;
   std::uint32_t runs = 0;
   std::uint32_t cancelled = 0;
+  std::set<std::string> heard;
   for (std::uint64_t seed = first_seed; seed < first_seed + 2 * shapes; ++seed) {
     deterministic_script script = script_of(seed);
     const std::size_t steps = run_deterministic(script, seed).steps.size();
@@ -121,9 +122,15 @@ TEST_CASE("actors in any order of delivery drain after a cancel at every step") 
       const auto run = judged(script, seed);
       cancelled += outcomes_of(run, outcome_kind::cancelled);
       ++runs;
+      for (const auto& record : run.trace.records)
+        heard.insert(record.message);
     }
   }
   CHECK(cancelled > runs / 2);
+  for (const char* word : {"cancel_attempt", "withdraw_attempt", "revoke_reservation", "stop_lane",
+                           "quarantine_blocks", "cancel_source", "withdraw_feed", "cancel_sequence",
+                           "commit_abandoned", "reclaim_blocks"})
+    CHECK_MESSAGE(heard.count(word) == 1, word << " has been heard in no run");
 }
 
 TEST_CASE("actors in any order of delivery drain after their lease has expired") {
