@@ -245,7 +245,9 @@ private:
       client.context, router_of(client), std::move(asks), run_));
   }
 
-  handle router_of(const member& m) const { return m.context.peers.find({"router"}).handles.router; }
+  handle router_of(const member& m) const {
+    return m.context.peers.find({"router"}).handles.router;
+  }
 
   void cancel() {
     run_.steps.emplace_back("the client cancels");

@@ -138,8 +138,8 @@ replay replayed_all(const memory_trace& trace) {
   return all;
 }
 
-/// Said to a transfer device, which passes them on to the lanes and feeds that it starts. It keeps no
-/// record, so their causes are not those decisions.
+/// Said to a transfer device, which passes them on to the lanes and feeds that it starts. It keeps
+/// no record, so their causes are not those decisions.
 bool is_passed_on(const std::string& word) {
   static const std::set<std::string> words = {"open_lane",  "stop_lane",     "ask_lane",
                                               "open_feed",  "withdraw_feed", "ask_feed"};

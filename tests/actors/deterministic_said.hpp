@@ -15,7 +15,7 @@ namespace baton::tests {
 std::vector<std::string> said_without_decision(const memory_trace& trace);
 
 /// The other way round: one sentence for each effect that another machine or the client takes as a
-/// word, and nobody has got. Where a receiver may have ended or a word may be lost that is no error.
+/// word, and nobody has got. Where a receiver may have ended, or a word be lost, that is no error.
 std::vector<std::string> decided_without_saying(const memory_trace& trace);
 
 } // namespace baton::tests

@@ -1,7 +1,7 @@
 // What stands for the network of a deterministic cluster: all that one node says to an actor of
 // another one goes through a wire, an actor of its own that passes on when the schedule picks it.
-// So words of different nodes, and words to different actors of one node, overtake each other; those
-// from one node to one actor keep their order, as on CAF's one connection a pair of nodes.
+// So words of different nodes, and words to different actors of one node, overtake each other.
+// Those from one node to one actor keep their order, as on CAF's one connection between two nodes.
 //
 // A handle that travels, or a sender's, becomes the wire by which its new owner reaches that actor.
 #pragma once
