@@ -130,7 +130,7 @@ TEST_CASE("actors in any order of delivery drain after a cancel at every step") 
   for (const char* word : {"cancel_attempt", "withdraw_attempt", "revoke_reservation", "stop_lane",
                            "quarantine_blocks", "cancel_source", "withdraw_feed", "cancel_sequence",
                            "commit_abandoned", "reclaim_blocks"})
-    CHECK_MESSAGE(heard.count(word) == 1, word << " has been heard in no run");
+    CHECK_MESSAGE(heard.count(word) == 1, std::string(word) << " has been heard in no run");
 }
 
 TEST_CASE("actors in any order of delivery drain after their lease has expired") {
