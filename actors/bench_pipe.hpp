@@ -9,8 +9,8 @@
 
 namespace baton::actors::bench {
 
-/// One end. Where the other side has ended, or does not answer within answer_patience_s, the process
-/// says so and ends: a bench without its partner measures nothing.
+/// One end. Where the other side has ended, or does not answer within answer_patience_s, the
+/// process says so and ends: a bench without its partner measures nothing.
 class pipe_end {
 public:
   static constexpr int answer_patience_s = 120;
@@ -34,7 +34,8 @@ private:
   int fd_;
 };
 
-/// A second process of this program, started as `baton bench --role ROLE ARGUMENTS...`, with a pipe.
+/// A second process of this program, started as `baton bench --role ROLE ARGUMENTS...`, and its
+/// pipe.
 struct partner {
   pid_t pid = -1;
   pipe_end pipe;

@@ -1,4 +1,4 @@
-// What a bench says: one JSON object a line, a ratio to a baseline that was measured in the same run.
+// What a bench says: one JSON object a line, a ratio to a baseline of the same run.
 #pragma once
 
 #include <cstdint>
