@@ -126,9 +126,16 @@ TEST_CASE("any one message between two nodes is lost, late or repeated, and all 
   CHECK(completed > 500);
 }
 
-TEST_CASE("any interleaving of ten thousand seeds keeps the invariants and drains") {
+// Under a sanitizer a step takes twenty times as long, and a wrong access shows soon or never.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint32_t seeds = 1'000;
+#else
+constexpr std::uint32_t seeds = 10'000;
+#endif
+
+TEST_CASE("any interleaving of thousands of seeds keeps the invariants and drains") {
   std::map<outcome_kind, std::uint32_t> kinds;
-  for (std::uint32_t seed = 0; seed < 10'000; ++seed) {
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
     CAPTURE(seed);
     std::mt19937 rng(seed);
     hand_off_shape shape = shapes[rng() % shapes.size()].second;
@@ -152,5 +159,5 @@ TEST_CASE("any interleaving of ten thousand seeds keeps the invariants and drain
   }
   for (const outcome_kind kind :
        {outcome_kind::completed, outcome_kind::failed, outcome_kind::cancelled})
-    CHECK_MESSAGE(kinds[kind] > 100, to_string(kind), ": ", kinds[kind]);
+    CHECK_MESSAGE(kinds[kind] > seeds / 100, to_string(kind), ": ", kinds[kind]);
 }
