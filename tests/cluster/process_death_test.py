@@ -4,6 +4,7 @@ not taken for death.
 
     process_death_test.py BATON
 """
+import glob
 import json
 import os
 import signal
@@ -39,9 +40,12 @@ def process_of(cluster, node):
 
 def records(cluster, node, message):
     """Records of this message so far, about the victim where it is about a node; the last line of a
-    living node may be half written."""
-    with open(cluster.path(f"{node}.trace.jsonl"), encoding="utf-8") as file:
-        whole = [line for line in file if line.endswith("\n") and f'"{message}"' in line]
+    living node may be half written. Each client has a file of its own."""
+    pattern = "client-*" if node == "client" else node
+    whole = []
+    for path in glob.glob(cluster.path(f"{pattern}.trace.jsonl")):
+        with open(path, encoding="utf-8") as file:
+            whole += [line for line in file if line.endswith("\n") and f'"{message}"' in line]
     return [r for r in map(json.loads, whole)
             if r.get("message") == message and r["event"].get("node", VICTIM) == VICTIM]
 
