@@ -16,12 +16,18 @@ void look_at(const trace_world& world, const trace_step& step, verdicts& out) {
     invariants::reads_own_blocks, invariants::frames_in_order,  invariants::only_clean_up,
     invariants::fenced_is_silent, invariants::within_limits,    invariants::conserved,
     invariants::same_schedule,    invariants::source_kept,
+    invariants::quiet_on_all_ranks, invariants::plans_no_quiesced_sequence,
+    invariants::lost_rank_ends_group, invariants::words_are_judged, invariants::states_agree,
+    invariants::lane_begins_once, invariants::evidence_is_heard,
+    invariants::offers_are_computed, invariants::stream_breaks_openly,
+    invariants::who_ends_tells,
   };
   for (const check looks : all)
     looks(world, step, out);
 }
 
 void look_at_end(const trace_world& world, const trace_ends& ends, verdicts& out) {
+  invariants::receipts_were_sent(world, ends, out);
   invariants::every_request_ends(world, ends, out);
   invariants::everything_drains(world, ends, out);
   invariants::schedules_end_together(world, ends, out);

@@ -78,9 +78,33 @@ void within_limits(const trace_world&, const trace_step&, verdicts&);
 void conserved(const trace_world&, const trace_step&, verdicts&);
 /// I13: every rank runs its leader's steps, each once, in order, with the same slices.
 void same_schedule(const trace_world&, const trace_step&, verdicts&);
+/// I3: what is said to be quiesced is named by no plan that a rank has not ended …
+void quiet_on_all_ranks(const trace_world&, const trace_step&, verdicts&);
+/// … or begins later.
+void plans_no_quiesced_sequence(const trace_world&, const trace_step&, verdicts&);
+/// I13: a group that has lost a rank is loaded no more.
+void lost_rank_ends_group(const trace_world&, const trace_step&, verdicts&);
 /// I14: source blocks are reclaimed after every feed's receipt or stop and the kernels' quiescence.
 void source_kept(const trace_world&, const trace_step&, verdicts&);
 
+/// I5, I7, I10, I12, I14: offers, commits, pieces and grants are judged by what they say.
+void words_are_judged(const trace_world&, const trace_step&, verdicts&);
+/// I5: a transfer is complete when all lanes brought the same final hidden state.
+void states_agree(const trace_world&, const trace_step&, verdicts&);
+/// I3: a lane begins once, and not after it is said to have stopped.
+void lane_begins_once(const trace_world&, const trace_step&, verdicts&);
+/// I3, I14: a lane and a feed say that they have stopped when their device has said so.
+void evidence_is_heard(const trace_world&, const trace_step&, verdicts&);
+/// I7: a feed offers what its rank has computed.
+void offers_are_computed(const trace_world&, const trace_step&, verdicts&);
+/// I8: a stream that breaks is neither begun again nor told as if nothing had been seen.
+void stream_breaks_openly(const trace_world&, const trace_step&, verdicts&);
+/// I16: who is cancelled tells those who work for it; an attempt ends when nothing is held for it,
+/// and a request after its attempts.
+void who_ends_tells(const trace_world&, const trace_step&, verdicts&);
+
+/// I14 at the end: a source was told of no receipt that no lane has sent.
+void receipts_were_sent(const trace_world&, const trace_ends&, verdicts&);
 /// I15: every request of a node that closed in order has exactly one outcome.
 void every_request_ends(const trace_world&, const trace_ends&, verdicts&);
 /// I16: every pool that closed in order is free again, quarantine without proof aside, and no actor

@@ -12,6 +12,7 @@ void drop_prompt(begin_reservation& e) { e.opened.asked.prompt.ids = {}; }
 void drop_prompt(begin_hold& e) { e.opened.asked.prompt.ids = {}; }
 void drop_prompt(activate_sequence& e) { e.prompt.ids = {}; }
 void drop_prompt(submit_request& e) { e.prompt.ids = {}; }
+void drop_prompt(source_ready& e) { e.resume.values = {}; }
 
 /// True when the message is a T; `fact` or `error` is set then.
 template <class T>

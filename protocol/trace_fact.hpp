@@ -19,8 +19,10 @@ using trace_fact
                  lane_lost, feed_received, feed_stopped, sequence_quiesced, reclaim_blocks, commit,
                  claim_commit, commit_claimed, commit_abandoned, attempt_failed,
                  reservation_reclaimed, open_request, activate_sequence, token_emitted,
-                 submit_request, frame_forwarded, request_ended, group_lost, run_step,
-                 poison_rank>;
+                 submit_request, frame_forwarded, request_ended, group_lost, run_step, poison_rank,
+                 step_completed, step_failed, rank_lost, source_ready, reserve_granted,
+                 prefill_accepted, source_released, reservation_quarantined, revoke_reservation,
+                 cancel_source>;
 
 /// One record in causal order, as the invariants get it.
 struct trace_step {

@@ -32,6 +32,8 @@ struct applier {
           pool->second.blocks[ref.block.value] = {ref.gen, c.id.number, step.index, {}};
       pool->second.charged_blocks += c.blocks.size();
       ++pool->second.charges_open;
+      if (c.kind == charge::side::destination)
+        ++pool->second.slots_used;
     }
     w.charge_of_actor[step.key.actor] = c.id;
     const reservation_id id = c.id;
@@ -80,6 +82,8 @@ struct applier {
       pool->second.charged_blocks -= std::min<std::uint64_t>(pool->second.charged_blocks,
                                                              c->blocks.size());
       --pool->second.charges_open;
+      if (c->kind == charge::side::destination)
+        --pool->second.slots_used;
     }
     c->blocks = {};
     c->expected.reset();
@@ -92,6 +96,7 @@ struct applier {
     if (c == nullptr || !c->expected)
       return;
     c->offered_at = step.index;
+    c->let_in = e.hold;
     c->manifest_problem = check_manifest(*c->expected, e.offered).text;
     c->expected.reset();
   }
@@ -108,15 +113,21 @@ struct applier {
       l->opened_at = step.index;
       l->section = step.key.section;
       l->source_life = e.source_life;
+      l->pieces_wanted = e.blocks.size() + (e.resume_bytes > 0 ? 1 : 0);
     }
   }
   void operator()(const receives_quiesced& e) {
     if (lane_facts* l = step.at("lane") ? lane(e.lane) : nullptr)
       l->quiesced_at = step.index;
   }
+  void note_landing(lane_facts& l, const lane_landed& e) {
+    if (!l.landed_at)
+      l.resume_digest = e.resume_digest;
+    l.landed_at = step.index;
+  }
   void operator()(const lane_landed& e) {
     if (lane_facts* l = step.at("reservation") ? lane(e.lane) : nullptr)
-      l->landed_at = step.index;
+      note_landing(*l, e);
     if (charge* c = w.held_by(step); c != nullptr && step.did("transfer_completed"))
       c->completed_at = step.index;
   }
@@ -125,24 +136,48 @@ struct applier {
       l->stopped_at = step.index;
   }
   void operator()(const lane_lost&) {}
-  void operator()(const piece_landed&) {}
+  void operator()(const piece_landed& e) {
+    lane_facts* l = step.at("lane") ? lane(e.lane) : nullptr;
+    if (l == nullptr)
+      return;
+    if (!l->received_at)
+      l->pieces.insert(e.piece);
+    if (!step.did("send_receipt"))
+      return;
+    l->received_at = step.index;
+    l->pieces = {};
+  }
 
   void operator()(const open_feed& e) {
+    if (step.at("feed") && e.block_tokens > 0)
+      w.feeds.try_emplace(step.key.actor,
+                          offer_facts{step.index, e.block_tokens, e.prompt_tokens, 0});
     charge* hold = step.at("feed") ? w.hold_of(e.lane.reservation, e.sequence) : nullptr;
     if (hold == nullptr)
       return;
-    const feed_facts begun{step.index, step.key.section, {}};
+    const feed_facts begun{step.index, step.key.section, {}, {}};
     if (step.record.before == "nascent") // whatever was said before that it ended
       hold->feeds.insert_or_assign(e.lane, begun);
     else // said again
       hold->feeds.try_emplace(e.lane, begun);
+  }
+  void operator()(const source_ready&) {
+    const auto feed = step.at("feed") ? w.feeds.find(step.key.actor) : w.feeds.end();
+    const auto& effects = step.record.effects;
+    if (feed != w.feeds.end())
+      feed->second.offered += std::count(effects.begin(), effects.end(), "offer_piece");
   }
   void feed_ended(const lane_id& id) {
     charge* hold = step.at("source_hold") ? w.held_by(step) : nullptr;
     if (hold != nullptr && id.reservation == hold->destination && !hold->feeds[id].ended_at)
       hold->feeds[id].ended_at = step.index;
   }
-  void operator()(const feed_received& e) { feed_ended(e.lane); }
+  void operator()(const feed_received& e) {
+    feed_ended(e.lane);
+    charge* hold = step.at("source_hold") ? w.held_by(step) : nullptr;
+    if (hold != nullptr && e.lane.reservation == hold->destination)
+      hold->feeds[e.lane].received_at = step.index;
+  }
   void operator()(const feed_stopped& e) { feed_ended(e.lane); }
 
   void operator()(const sequence_quiesced&) {
@@ -216,6 +251,13 @@ struct applier {
     name.last_at = step.index;
   }
 
+  void operator()(const reserve_granted&) {}
+  void operator()(const prefill_accepted&) {}
+  void operator()(const source_released&) {}
+  void operator()(const reservation_quarantined&) {}
+  void operator()(const revoke_reservation&) {}
+  void operator()(const cancel_source&) {}
+
   // -- groups -------------------------------------------------------------------------------------
 
   void operator()(const group_lost& e) {
@@ -234,6 +276,9 @@ struct applier {
     schedule.ranks[step.key.section] = {e.step.value, step.index};
   }
   void operator()(const poison_rank&) {}
+  void operator()(const step_completed&) {} // these three: trace_groups.cpp
+  void operator()(const step_failed&) {}
+  void operator()(const rank_lost&) {}
 };
 
 } // namespace
@@ -249,6 +294,11 @@ void trace_world::apply(const trace_step& step) {
       hold->submitted_at = step.index;
   if (step.at("rank_group") && step.did("poison_rank"))
     poisoned_leaders.insert(step.key.section);
+  note_group(*this, step);
+  if (step.at("attempt"))
+    debts[step.key.actor] = after(debts[step.key.actor], step);
+  if (step.at("request") && step.did("end_actor"))
+    requests[step.record.request].gone_at = step.index;
   if (step.at("request") && step.did("request_ended"))
     requests[step.record.request].ended_at = step.index;
   ++turn;
@@ -312,7 +362,7 @@ bool is_same_word(const told_facts& told, const trace_step& step) {
 std::string group_of_node(const std::string& node) { return node.substr(0, node.rfind('.')); }
 
 schedule_key schedule_of(const trace_step& step, const run_step& e) {
-  return {step.sender_section.value_or(0xffff'ffff), e.epoch.value};
+  return {step.sender_section.value_or(no_section), e.epoch.value};
 }
 
 std::string slices_text(const run_step& e) {

@@ -21,7 +21,11 @@ struct lane_facts {
   std::uint32_t section = 0; ///< where its actor lives
   incarnation source_life;
   record_at quiesced_at; ///< handled by the lane
+  std::size_t pieces_wanted = 0;
+  std::set<std::uint32_t> pieces; ///< landed, until all have
+  record_at received_at; ///< it has sent its receipt
   record_at landed_at;   ///< handled by the reservation
+  std::uint64_t resume_digest = 0;
   record_at stopped_at;  ///< handled by the reservation
 };
 
@@ -30,7 +34,28 @@ struct feed_facts {
   std::size_t opened_at = 0;
   std::uint32_t section = 0;
   record_at ended_at; ///< receipt or stop, handled by the hold
+  record_at received_at; ///< the receipt
 };
+
+/// What a feed's own actor has offered.
+struct offer_facts {
+  std::size_t opened_at = 0;
+  std::uint32_t block_tokens = 1;
+  std::uint32_t prompt_tokens = 0;
+  std::ptrdiff_t offered = 0; ///< blocks
+};
+
+/// What an attempt has heard of who holds memory for it.
+struct attempt_debts_facts {
+  std::optional<reservation_id> destination;
+  std::optional<reservation_id> hold;
+  std::string decode_group;
+  std::string source_group;
+  bool destination_owed = false;
+  bool source_owed = false;
+};
+/// With the step that its attempt handles now.
+attempt_debts_facts after(attempt_debts_facts before, const trace_step& step);
 
 /// What a pool has charged: a reservation's blocks or a source hold's.
 struct charge {
@@ -48,6 +73,7 @@ struct charge {
   std::optional<manifest> expected; ///< until the offer came
   std::string manifest_problem;     ///< "" when an equal offer came
   record_at offered_at;
+  std::optional<reservation_id> let_in; ///< the hold whose offer it took
   std::map<lane_id, lane_facts> lanes;
   record_at completed_at;
   record_at committed_at; ///< and activated: once
@@ -74,6 +100,7 @@ struct pool_facts {
   std::vector<block_facts> blocks;
   std::uint64_t charged_blocks = 0;
   std::uint32_t charges_open = 0;
+  std::uint32_t slots_used = 0; ///< of charges at the destination
 };
 
 /// An attempt's claim of its request, by the request's own turns: its answer may be heard late,
@@ -88,6 +115,7 @@ struct ownership {
 struct request_facts {
   external_id external;
   record_at opened_at; ///< at the router
+  record_at gone_at;   ///< its actor has ended
   record_at ended_at;
   std::map<attempt_id, ownership> owners; ///< attempts that have claimed it
 
@@ -128,10 +156,24 @@ struct schedule_facts {
 };
 using schedule_key = std::pair<std::uint32_t, std::uint64_t>; ///< leader's section, epoch
 
+/// What the ranks of a group's life were given and have ended, by its leader's section.
+struct group_facts {
+  struct plan_facts {
+    std::uint64_t step = 0;
+    std::size_t at = 0; ///< where its rank heard of it
+  };
+  std::map<sequence_id, std::vector<plan_facts>> planned; ///< the last that names it, by rank
+  std::vector<std::uint64_t> ended;                       ///< last step, by rank
+  std::map<sequence_id, std::size_t> quiesced_at;
+  record_at lost_at;                                      ///< a rank of it
+};
+
 struct fence {
   std::set<std::uint32_t> sections; ///< lives of the group that was lost
   std::size_t at = 0;
 };
+
+inline constexpr std::uint32_t no_section = 0xffff'ffff;
 
 struct trace_world {
   explicit trace_world(const std::vector<trace_section>& all) : sections(all) {}
@@ -148,6 +190,9 @@ struct trace_world {
   std::map<request_id, request_facts> requests;
   std::map<external_key, external_facts> externals;
   std::map<schedule_key, schedule_facts> schedules;
+  std::unordered_map<std::uint32_t, offer_facts> feeds;         ///< by their actors
+  std::unordered_map<std::uint32_t, attempt_debts_facts> debts; ///< by the attempts' actors
+  std::map<std::uint32_t, group_facts> groups;          ///< by their leaders' sections
   std::set<std::uint32_t> poisoned_leaders;             ///< sections
   std::unordered_map<std::uint32_t, std::vector<fence>> fences; ///< by actor
   std::set<std::uint32_t> seen_sections;
@@ -177,6 +222,9 @@ bool is_same_word(const told_facts& told, const trace_step& step);
 
 /// "D3" of "D3.0"; the name itself where there is no rank.
 std::string group_of_node(const std::string& node);
+
+/// Takes in what a group's leader and its ranks say of their steps.
+void note_group(trace_world& world, const trace_step& step);
 
 /// Which schedule a run_step belongs to, and how it compares: slices as text.
 schedule_key schedule_of(const trace_step& step, const run_step& e);
