@@ -10,8 +10,9 @@ using namespace protocol;
 
 std::uint32_t in_order(choice, std::uint32_t) { return 0; }
 
-conversation::conversation(const conversation_setup& setup, chooser choose)
-  : setup_(setup), choose_(std::move(choose)) {
+conversation::conversation(const conversation_setup& setup, chooser choose,
+                           conversation_trace* trace)
+  : setup_(setup), choose_(std::move(choose)), trace_(trace) {
   for (const std::string& group : std::set<std::string>{"D3", source_group()}) {
     pool_party& pool = pools_[group];
     pool.name = "pool " + group;
@@ -23,7 +24,11 @@ conversation::conversation(const conversation_setup& setup, chooser choose)
       take(ranks, rank_joined{{static_cast<std::uint16_t>(rank)}, {9, rank + 1}});
   }
   request_.name = "request";
-  tell("client", request_, open_request{sample_attempt().request, sample_spec(setup.shape), {1}});
+  request_spec spec = sample_spec(setup.shape);
+  spec.fault.manifest_field = setup.falsified;
+  if (trace_ != nullptr)
+    trace_->heard("client", "client", submit_request{spec, {}, sample_prompt()}, now_);
+  tell("client", request_, open_request{sample_attempt().request, spec, {1}});
 }
 
 std::uint32_t conversation::degree_of(const std::string& group) const {
@@ -32,12 +37,16 @@ std::uint32_t conversation::degree_of(const std::string& group) const {
 
 void conversation::send(const std::string& from, const std::string& to, const std::string& what,
                         action deliver) {
+  if (trace_ != nullptr)
+    deliver = trace_->stamped(from, std::move(deliver));
   mail_[{from, to}].push_back(
     {next_number_++, from + " -> " + to + ": " + what, std::move(deliver)});
 }
 
 void conversation::send_far(const std::string& from, const std::string& to,
                             const std::string& what, action deliver) {
+  if (trace_ != nullptr)
+    deliver = trace_->stamped(from, std::move(deliver));
   constexpr std::int64_t late_ms = 700;     // later than what waits for it was asked again
   constexpr std::int64_t long_ms = 100'000; // when everything is over
   const auto later = [&](std::int64_t ms) {
@@ -58,6 +67,8 @@ void conversation::send_far(const std::string& from, const std::string& to,
 }
 
 bool conversation::advance() {
+  if (trace_ != nullptr)
+    trace_->begins_step();
   timers_.erase(std::remove_if(timers_.begin(), timers_.end(),
                                [](const timer& t) { return t.needless(); }),
                 timers_.end());

@@ -20,6 +20,7 @@
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
 #include "protocol/source_hold.hpp"
+#include "tests/protocol/conversation_trace.hpp"
 #include "tests/protocol/hand_off_samples.hpp"
 
 #include <deque>
@@ -47,11 +48,16 @@ struct conversation_setup {
   std::uint32_t pool_blocks = 8;
   std::uint32_t chunk_tokens = 4;
   std::int64_t lease_ms = sample_lease_ms;
+  std::string falsified{}; ///< field of the offered manifest; "": none
+  bool states_differ = false;     ///< the ranks hand over different final hidden states
+  bool landings_repeated = false; ///< the device says of each piece twice that it has landed
 };
 
 class conversation {
 public:
-  conversation(const conversation_setup& setup, chooser choose);
+  /// `trace` outlives it and gets a record of each handled message.
+  conversation(const conversation_setup& setup, chooser choose,
+               conversation_trace* trace = nullptr);
 
   /// Delivers one message, or lets the earliest timer fire; false when nothing is left.
   bool advance();
@@ -60,6 +66,10 @@ public:
 
   void cancel(); ///< the client's word is on its way
   void expire_leases(); ///< the destination's clock reaches the end of every lease, now
+
+  /// From now on kernels of a decode rank, where there is such a rank, end with an error; `gone`:
+  /// it says nothing more, its lanes have no end, and its group hears that it is lost.
+  void fail_rank(protocol::rank_id rank, bool gone);
 
   std::uint32_t steps() const { return steps_; }
   /// Invariants that a step broke: empty when all is well.
@@ -74,31 +84,32 @@ public:
   const std::vector<std::string>& log() const { return log_; }
 
 private:
-  template <class State>
+  template <class State, class Event>
   struct party {
+    using event = Event;
     std::string name;
     State state;
     bool ended = false;
   };
-  struct request_party : party<protocol::request::state> {};
-  struct attempt_party : party<protocol::attempt::state> {
+  struct request_party : party<protocol::request::state, protocol::request::event> {};
+  struct attempt_party : party<protocol::attempt::state, protocol::attempt::event> {
     std::uint32_t ordinal = 0;
   };
-  struct pool_party : party<protocol::pool::state> {};
-  struct reservation_party : party<protocol::reservation::state> {
+  struct pool_party : party<protocol::pool::state, protocol::pool::event> {};
+  struct reservation_party : party<protocol::reservation::state, protocol::reservation::event> {
     protocol::grant granted;
     std::uint64_t hold = 0; ///< in place: whose offer it took
   };
-  struct hold_party : party<protocol::source_hold::state> {
+  struct hold_party : party<protocol::source_hold::state, protocol::source_hold::event> {
     protocol::open_hold opened;
   };
-  struct lane_party : party<protocol::lane::state> {
+  struct lane_party : party<protocol::lane::state, protocol::lane::event> {
     protocol::open_lane opened;
   };
-  struct feed_party : party<protocol::feed::state> {
+  struct feed_party : party<protocol::feed::state, protocol::feed::event> {
     protocol::open_feed opened;
   };
-  struct group_party : party<protocol::rank_group::state> {};
+  struct group_party : party<protocol::rank_group::state, protocol::rank_group::event> {};
 
   using action = std::function<void()>;
   struct message {
@@ -176,6 +187,7 @@ private:
   // conversation_devices.cpp: perfect devices
   void execute(group_party& group, const protocol::run_step& plan);
   void complete_step(group_party& group, protocol::rank_id rank, const protocol::run_step& plan);
+  bool fails(const std::string& group, protocol::rank_id rank) const;
   void say_ready(const std::string& group, protocol::rank_id rank,
                  const protocol::sequence_id& sequence);
   void watch(feed_party& feed);
@@ -189,6 +201,7 @@ private:
 
   // conversation_checks.cpp
   void check_pools();
+  void check_computed(const feed_party& feed, std::uint32_t piece);
   void check_reclaim(const pool_party& pool, const protocol::reservation_id& id);
   void check_reading(const std::string& why, const std::string& pool,
                      const std::vector<protocol::block_ref>& refs);
@@ -200,6 +213,7 @@ private:
 
   conversation_setup setup_;
   chooser choose_;
+  conversation_trace* trace_ = nullptr;
   protocol::instant now_;
   std::uint64_t next_number_ = 0;
   std::uint32_t steps_ = 0;
@@ -220,6 +234,8 @@ private:
   std::map<protocol::rank_id, protocol::lane_floor> feed_floors_; ///< of source ranks
   std::map<sequence_key, std::vector<protocol::block_ref>> sequences_;
   std::map<std::pair<sequence_key, protocol::rank_id>, progress> progress_;
+  std::optional<protocol::rank_id> failed_rank_; ///< of D3
+  bool failed_rank_is_gone_ = false;
   std::map<sequence_key, std::uint32_t> kernels_; ///< of each sequence, running now on any rank
 
   std::vector<protocol::frame_forwarded> frames_;

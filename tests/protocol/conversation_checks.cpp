@@ -1,5 +1,7 @@
 #include "tests/protocol/conversation.hpp"
 
+#include <algorithm>
+
 namespace baton::tests {
 
 using namespace protocol;
@@ -49,6 +51,17 @@ void conversation::check_pools() {
     if (inflight_bytes != l.inflight_bytes)
       breach("the bytes in flight of " + name + " differ from its holdings'");
   }
+}
+
+/// What a source rank offers, that rank has computed.
+void conversation::check_computed(const feed_party& feed, std::uint32_t piece) {
+  const auto key = std::make_pair(sequence_key{source_group(), feed.opened.sequence},
+                                  feed.opened.lane.source);
+  const auto found = progress_.find(key);
+  const std::uint32_t end
+    = std::min((piece + 1) * feed.opened.block_tokens, feed.opened.prompt_tokens);
+  if (found == progress_.end() || found->second.tokens < end)
+    breach("a piece is offered before it is computed");
 }
 
 /// I3 and I14, judged by the devices themselves and not by what the machines believe.

@@ -14,6 +14,10 @@ void conversation::execute(group_party& group, const run_step& plan) {
     const rank_id rank{static_cast<std::uint16_t>(r)};
     const std::string device = "compute " + name + "." + std::to_string(r);
     send(group.name, device, plan.type, [this, &group, name, device, rank, plan] {
+      if (fails(name, rank) && failed_rank_is_gone_)
+        return;
+      if (trace_ != nullptr)
+        trace_->heard(name + "." + std::to_string(rank.value), "compute_device", plan, now_);
       for (const auto& slice : plan.slices) {
         ++kernels_[{name, slice.sequence}];
         check_reading("a kernel", name, sequences_.at({name, slice.sequence}));
@@ -24,8 +28,42 @@ void conversation::execute(group_party& group, const run_step& plan) {
   }
 }
 
+bool conversation::fails(const std::string& group, rank_id rank) const {
+  return group == "D3" && failed_rank_ == rank;
+}
+
+void conversation::fail_rank(rank_id rank, bool gone) {
+  if (rank.value >= degree_of("D3"))
+    return;
+  failed_rank_ = rank;
+  failed_rank_is_gone_ = gone;
+  if (!gone)
+    return;
+  if (trace_ != nullptr)
+    trace_->cuts("D3." + std::to_string(rank.value));
+  const failure why{reason::peer_lost, "its process is gone"};
+  tell("guard", groups_.at("D3"), rank_lost{rank, why});
+  for (auto& [id, lane] : lanes_)
+    if (id.destination == rank && !lane.ended) {
+      lane.ended = true;
+      tell("guard", reservations_.at(id.reservation.number), lane_lost{id, why});
+      if (const auto entry = table_.find(id); entry != table_.end()) {
+        entry->second.now = table_entry::phase::stopped; // who is gone reads no more
+        notify_source(id);
+      }
+    }
+}
+
 void conversation::complete_step(group_party& group, rank_id rank, const run_step& plan) {
   const std::string name = group.name.substr(6);
+  if (fails(name, rank)) {
+    for (const auto& slice : plan.slices)
+      --kernels_.at({name, slice.sequence});
+    if (!failed_rank_is_gone_)
+      tell("compute " + name + "." + std::to_string(rank.value), group,
+           step_failed{rank, plan.epoch, plan.step, {reason::peer_lost, "a kernel failed"}});
+    return;
+  }
   step_completed done{rank, plan.epoch, plan.step, {}};
   for (const auto& slice : plan.slices) {
     const sequence_key key{name, slice.sequence};
@@ -64,6 +102,7 @@ void conversation::watch(feed_party& feed) {
 
 void conversation::offer(feed_party& feed, std::uint32_t piece) {
   const lane_id lane = feed.opened.lane;
+  check_computed(feed, piece);
   send_far("transfer P7." + std::to_string(lane.source.value), "transfer D3", "offer",
            [this, lane, piece] { receive(lane, piece); });
 }
@@ -95,7 +134,9 @@ void conversation::land(const lane_id& lane, std::uint32_t piece) {
     check_reading("I14: a read", "P7", {feed.opened.source_blocks[piece]});
   }
   --entry.receives;
-  tell("transfer D3", to, piece_landed{lane, piece, block, 64, 5});
+  const std::uint64_t digest = 5 + (setup_.states_differ ? lane.source.value : 0U);
+  for (int times = setup_.landings_repeated ? 2 : 1; times > 0; --times)
+    tell("transfer D3", to, piece_landed{lane, piece, block, 64, digest});
   quiesce_if_idle(lane);
 }
 

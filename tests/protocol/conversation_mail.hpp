@@ -9,14 +9,21 @@ template <class Party, class Event>
 void conversation::take(Party& party, const Event& event) {
   if (party.ended)
     return; // its actor is gone
+  const std::string before = trace_ == nullptr ? "" : name_of(party.state);
   auto result = step(std::move(party.state), event, now_);
   party.state = std::move(result.state);
+  if (trace_ != nullptr)
+    trace_->handled(party.name, {Event::type, json_of(typename Party::event{event}), before,
+                                 name_of(party.state), names_of(result.effects)},
+                    now_);
   for (const auto& effect : result.effects) {
     if (std::visit([](const auto& e) { return std::string(e.type) == "end_actor"; }, effect))
       party.ended = true;
     else
       run(party, effect);
   }
+  if (trace_ != nullptr)
+    trace_->ends_handling();
 }
 
 template <class Party, class Event>

@@ -15,8 +15,14 @@ void conversation::run(request_party& me, const request::effect& effect) {
                  if (e.index != frames_.size())
                    breach("I8: the client sees a gap or a repeat");
                  frames_.push_back(e);
+                 if (trace_ != nullptr)
+                   trace_->heard("client", "client", e, now_);
                },
-               [&](const request_ended& e) { outcomes_.push_back(e); },
+               [&](const request_ended& e) {
+                 outcomes_.push_back(e);
+                 if (trace_ != nullptr)
+                   trace_->heard("client", "client", e, now_);
+               },
                [&](const arm_timer& e) { wake(me, e.delay_ms, deadline_reached{}); },
                [&](const arm_frames& e) { wake(me, e.delay_ms, frames_overdue{}); },
                [](const end_actor&) {},
