@@ -50,6 +50,7 @@ reaction catalogue::compute(const address& self, std::uint32_t before, std::uint
     reach_marks(K, name_of(was), event_name(K, event_number), name_of(made.state));
     r.next = put_state<K>(made.state);
   } catch (const assertion_broken& e) {
+    r.asserted = true;
     r.broken = std::string("assertion: ") + e.what + " (" + name_of(was) + ", "
                + event_name(K, event_number) + ")";
   }

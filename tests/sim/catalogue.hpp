@@ -116,6 +116,7 @@ struct reaction {
   std::vector<command> commands;
   std::vector<block_change> changes; ///< of a pool
   std::string broken; ///< an assertion or a local invariant that failed; empty: none
+  bool asserted = false; ///< the first of the two: there is no next state
 };
 
 /// What groups compute; the blocks are those of the actor's own pool.

@@ -130,6 +130,7 @@ void world::land(std::size_t index, std::uint32_t piece) {
   const std::uint32_t lane = row.lane;
   const open_lane* opened = opened_lane(lane);
   if (opened == nullptr) {
+    row.posted &= ~bit(piece);
     breach("I2: a read lands in a lane that has ended");
     return;
   }

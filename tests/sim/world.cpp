@@ -47,7 +47,7 @@ std::int64_t world::clock_of(std::uint32_t who) const {
 }
 
 void world::breach(std::string sentence) {
-  if (broken_.empty())
+  if (judging_ && broken_.empty())
     broken_ = std::move(sentence);
 }
 
@@ -157,10 +157,12 @@ void world::step(party& p, std::uint32_t from, std::uint32_t event) {
   arrived_ = {};
   if (observer_ != nullptr)
     observer_->stepped(*this, who, from, before, event, made);
-  if (!made.broken.empty()) {
+  if (!made.broken.empty())
     breach(made.broken);
+  if (made.asserted && broken_.empty())
+    broken_ = made.broken; // its process has ended, whoever looks
+  if (!broken_.empty())
     return;
-  }
   p.state = made.next;
   if (address::unpacked(who).what == kind::reservation)
     check_commit(p, before, made.next);
