@@ -1,7 +1,7 @@
 // Whole hand-offs in memory (tests/protocol/conversation.hpp): every step is checked there, the end
 // and the outcome here.
 #include "tests/mutants/driver.hpp"
-#include "tests/protocol/conversation.hpp"
+#include "tests/mutants/drawn_conversation.hpp"
 
 #include <algorithm>
 #include <random>
@@ -14,9 +14,6 @@ using namespace protocol;
 using namespace tests;
 
 constexpr std::uint32_t seeds_max = 2'000;
-
-const std::vector<hand_off_shape> shapes{{2, 2, false, 0}, {1, 2, false, 0}, {2, 1, false, 0},
-                                         {2, 2, true, 0}};
 
 /// How a request may end in a conversation: what a fault that was really played can explain.
 bool may_fail_with(reason why) {
@@ -58,7 +55,8 @@ std::string quiet(progress& at) {
   for (const auto& shape : shapes)
     for (const std::int64_t retention_ms : {0, 50}) {
       ++at.tries;
-      conversation c({shape, retention_ms, 8, 4}, in_order);
+      const std::uint32_t chunk_tokens = retention_ms > 0 ? 3 : 4; // ends within a block, or at one
+      conversation c({shape, retention_ms, 8, chunk_tokens}, in_order);
       const std::string what = finish(c, at);
       if (!what.empty())
         return what;
@@ -140,22 +138,11 @@ std::string fates_of_one(progress& at) {
 }
 
 std::string interleaving(std::uint32_t seed, progress& at) {
-  std::mt19937 rng(seed);
-  hand_off_shape shape = shapes[rng() % shapes.size()];
-  shape.retries = rng() % 3;
-  const std::uint32_t slowness = 1 + rng() % 200; // how rarely time passes while letters wait
-  std::uint32_t faults = rng() % 4 == 0 ? 0 : rng() % 30; // after them the network is well
-  const std::uint32_t cancel_at = rng() % 2 == 0 ? rng() % 300 : 100'000;
-  const std::uint32_t blocks = 3 + static_cast<std::uint32_t>(rng() % 8);
-  conversation c({shape, rng() % 2 == 0 ? 0 : 50, blocks, 4},
-                 [&](choice what, std::uint32_t bound) -> std::uint32_t {
-                   if (what == choice::fate)
-                     return faults > 0 && rng() % 4 == 0 ? (--faults, rng() % bound) : 0;
-                   return rng() % slowness == 0 ? rng() % bound : rng() % std::max(1U, bound - 1);
-                 });
-  while (c.broken().empty() && c.steps() < cancel_at && c.advance())
+  const drawn_conversation drawn = draw_conversation(seed);
+  conversation c(drawn.setup, drawn.choose);
+  while (c.broken().empty() && c.steps() < drawn.cancel_at && c.advance())
     at.steps = c.steps();
-  if (c.broken().empty() && cancel_at < 300)
+  if (c.broken().empty() && drawn.cancel_at != never)
     c.cancel();
   return finish(c, at);
 }
@@ -171,6 +158,27 @@ std::string interleavings(progress& at) {
 }
 
 } // namespace
+
+drawn_conversation draw_conversation(std::uint32_t seed) {
+  std::mt19937 rng(seed);
+  drawn_conversation drawn;
+  drawn.setup.shape = shapes[rng() % shapes.size()];
+  drawn.setup.shape.retries = rng() % 3;
+  const std::uint32_t slowness = 1 + rng() % 200; // how rarely time passes while letters wait
+  std::uint32_t faults = rng() % 4 == 0 ? 0 : rng() % 30; // after them the network is well
+  drawn.cancel_at = rng() % 2 == 0 ? rng() % 300 : never;
+  drawn.setup.pool_blocks = 3 + static_cast<std::uint32_t>(rng() % 8);
+  drawn.setup.retention_ms = rng() % 2 == 0 ? 0 : 50;
+  drawn.choose = [rng, faults, slowness](choice what, std::uint32_t bound) mutable {
+    const auto draw = [&](std::uint32_t bound_of) {
+      return static_cast<std::uint32_t>(rng() % bound_of);
+    };
+    if (what == choice::fate)
+      return faults > 0 && draw(4) == 0 ? (--faults, draw(bound)) : 0U;
+    return draw(slowness) == 0 ? draw(bound) : draw(std::max(1U, bound - 1));
+  };
+  return drawn;
+}
 
 std::vector<driver> conversation_drivers() {
   return {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct progress {
   std::uint64_t tries = 0; ///< runs begun: seeds, conversations, worlds
   std::uint64_t steps = 0; ///< of the present run
   char sentence[240] = {}; ///< of the assertion that ended the process
+  char noted[240] = {}; ///< what happened that this driver may not judge
+
+  void note(const std::string& what) { std::snprintf(noted, sizeof noted, "%s", what.c_str()); }
 };
 
 struct driver {
@@ -26,7 +30,9 @@ std::vector<driver> conversation_drivers();
 std::vector<driver> trace_drivers();
 std::vector<driver> rank_drivers();
 std::vector<driver> member_drivers();
+std::vector<driver> pool_drivers();
 std::vector<driver> word_drivers();
+std::vector<driver> ending_drivers();
 std::vector<driver> sim_drivers();
 
 } // namespace baton::mutants

@@ -3,11 +3,10 @@
 //
 //   hunt                    each mutant until a first driver finds it
 //   hunt --all              each mutant by every driver
-//   hunt --only NAME        that mutant by every driver
-//   hunt --json             the same as JSON
-//   hunt --driver NAME      that driver alone; `none` as --only hunts in the code without bugs
+//   hunt --only NAME        that mutant by every driver; `none`: the code without bugs
+//   hunt --driver NAME      by that driver alone; `trace` is asked for what messages show
+//   hunt --table            the table of docs/mutants.md: found by whom, and in a trace
 #include "protocol/assert.hpp"
-#include "protocol/json_values.hpp"
 #include "tests/mutants/driver.hpp"
 #include "tests/mutants/mutant.hpp"
 
@@ -30,7 +29,7 @@ constexpr rlim_t hunt_cpu_s_max = 20; ///< of one driver on one mutant
 
 struct options {
   bool all = false;
-  bool json = false;
+  bool table = false;
   std::string only;
   std::string driver;
 };
@@ -42,6 +41,7 @@ struct finding {
   std::string what;
   std::uint64_t tries = 0;
   std::uint64_t steps = 0;
+  std::string noted;
 
   bool found() const { return how == verdict::wrong || how == verdict::aborted; }
 };
@@ -72,7 +72,7 @@ void keep_sentence(const char* what, const char*, int) {
 }
 
 finding judge(int status) {
-  finding f{verdict::nothing, shared->sentence, shared->tries, shared->steps};
+  finding f{verdict::nothing, shared->sentence, shared->tries, shared->steps, shared->noted};
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     f.how = signal == SIGABRT                        ? verdict::aborted
@@ -93,90 +93,93 @@ finding hunt(int mutant, const driver& by) {
     hunt_here(mutant, by);
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child)
-    return {verdict::crashed, "no process for the hunt", 0, 0};
+    return {verdict::crashed, "no process for the hunt", 0, 0, ""};
   return judge(status);
 }
 
-std::vector<driver> drivers(const options& asked) {
-  std::vector<driver> all = word_drivers(); // the quickest first
-  for (const auto& more : {member_drivers(), rank_drivers()})
-    all.insert(all.end(), more.begin(), more.end());
-  for (const auto& more : {conversation_drivers(), trace_drivers(), sim_drivers()})
-    all.insert(all.end(), more.begin(), more.end());
-  if (!asked.driver.empty())
-    all.erase(std::remove_if(all.begin(), all.end(),
-                             [&](const driver& d) { return asked.driver != d.name; }),
-              all.end());
+/// The cheapest first.
+std::vector<driver> drivers(const std::string& only) {
+  std::vector<driver> all;
+  for (const auto& more : {word_drivers(), ending_drivers(), pool_drivers(), member_drivers(),
+                           rank_drivers(), conversation_drivers(), sim_drivers(), trace_drivers()})
+    for (const driver& d : more)
+      if (only.empty() || only == d.name)
+        all.push_back(d);
   return all;
 }
 
-/// A line of the table, or of the JSON, for each hunt that was made.
-class report {
-public:
-  explicit report(bool json) : json_(json) {}
+void show(const char* mutant, const driver& by, const finding& f) {
+  static const char* const how[] = {"nothing", "wrong", "aborted", "crashed", "too slow"};
+  std::printf("%-36s %-13s %-8s run %-5lu step %-6lu %s%s\n", mutant, by.name,
+              how[static_cast<std::size_t>(f.how)], f.tries, f.steps, f.what.c_str(),
+              f.noted.c_str());
+  std::fflush(stdout);
+}
 
-  void add(const char* mutant, const driver& by, const finding& f) {
-    if (json_)
-      rows_.push_back({{"mutant", mutant}, {"driver", by.name}, {"found", f.found()},
-                       {"tries", f.tries}, {"steps", f.steps}, {"what", f.what}});
-    else if (f.how != verdict::nothing)
-      std::printf("%-34s %-14s try %-5lu step %-6lu %s\n", mutant, by.name, f.tries, f.steps,
-                  f.what.c_str());
-    std::fflush(stdout);
+/// Every driver must find the code without bugs in order.
+bool sound(const options& asked) {
+  for (const driver& by : drivers(asked.driver)) {
+    const finding f = hunt(0, by);
+    show("(no bug)", by, f);
+    if (f.how != verdict::nothing) {
+      std::printf("%s finds something where no bug is\n", by.name);
+      return false;
+    }
   }
-  void missed(const char* mutant) {
-    if (!json_)
-      std::printf("%-34s NOT FOUND\n", mutant);
-    std::fflush(stdout);
-  }
-  void end(std::size_t found, std::size_t of) {
-    if (json_)
-      std::printf("%s\n", rows_.dump(1).c_str());
-    else
-      std::printf("%zu of %zu mutants found\n", found, of);
-  }
+  return true;
+}
 
-private:
-  bool json_;
-  protocol::json rows_ = protocol::json::array();
-};
-
-/// True when it was found.
-bool hunt_one(int mutant, const char* name, const options& asked, report& out) {
-  bool found = false;
-  for (const driver& by : drivers(asked)) {
-    const finding f = hunt(mutant, by);
-    out.add(name, by, f);
-    found = found || f.found();
-    if (found && !asked.all && asked.only.empty())
-      return true;
+/// By each driver until one has found it; with `all`, by each.
+finding hunt_one(const planted& mutant, const options& asked, const char*& by_whom) {
+  finding first;
+  for (const driver& by : drivers(asked.driver)) {
+    const finding f = hunt(mutant.number, by);
+    if (!asked.table && (f.how != verdict::nothing || asked.all))
+      show(mutant.name, by, f);
+    if (!f.found() || first.found())
+      continue;
+    first = f;
+    by_whom = by.name;
+    if (!asked.all)
+      break;
   }
-  return found;
+  if (!first.found())
+    std::printf("%-36s SURVIVES\n", mutant.name);
+  std::fflush(stdout);
+  return first;
+}
+
+std::string invariant(const finding& f) { return f.what.substr(0, f.what.find(':')); }
+
+/// A row of docs/mutants.md.
+void show_row(const planted& mutant, const finding& f, const char* by_whom) {
+  const finding traced = hunt(mutant.number, trace_drivers().front());
+  const std::string in_trace
+    = traced.found() ? invariant(traced) + ", run " + std::to_string(traced.tries)
+                     : std::string("no: ") + mutant.unseen;
+  std::printf("| `%s` | `%s` | %lu | %lu | %s |\n", mutant.name, by_whom, f.tries, f.steps,
+              in_trace.c_str());
+  std::fflush(stdout);
 }
 
 int hunt_all(const options& asked) {
-  report out(asked.json);
-  if (asked.only.empty() || asked.only == "none") {
-    options every = asked;
-    every.all = true;
-    if (hunt_one(0, "none", every, out)) {
-      std::printf("something is wrong without any mutant\n");
-      return 1;
-    }
-  }
-  std::size_t found = 0, hunted = 0;
-  for (std::size_t i = 0; i < all().size(); ++i) {
-    const char* name = all()[i].name;
-    if (!asked.only.empty() && asked.only != name)
+  if ((asked.only.empty() || asked.only == "none") && !asked.table && !sound(asked))
+    return 1;
+  std::size_t found = 0, survive = 0;
+  for (const planted& mutant : all()) {
+    if (!asked.only.empty() && asked.only != mutant.name)
       continue;
-    ++hunted;
-    if (hunt_one(static_cast<int>(i) + 1, name, asked, out))
-      ++found;
-    else
-      out.missed(name);
+    if (asked.driver == "trace" && asked.only.empty() && mutant.unseen[0] != '\0')
+      continue; // no message shows it
+    const char* by_whom = "";
+    const finding f = hunt_one(mutant, asked, by_whom);
+    ++(f.found() ? found : survive);
+    if (asked.table)
+      show_row(mutant, f, by_whom);
   }
-  out.end(found, hunted);
-  return found == hunted ? 0 : 1;
+  if (!asked.table)
+    std::printf("%zu found, %zu survive\n", found, survive);
+  return survive == 0 ? 0 : 1;
 }
 
 } // namespace
@@ -188,14 +191,15 @@ int main(int count, char** words) {
     const bool more = i + 1 < count;
     if (word == "--all")
       asked.all = true;
-    else if (word == "--json")
-      asked.json = true;
-    else if (word == "--only" && more)
+    else if (word == "--table")
+      asked.table = true;
+    else if (word == "--only" && more) {
       asked.only = words[++i];
-    else if (word == "--driver" && more)
+      asked.all = true;
+    } else if (word == "--driver" && more) {
       asked.driver = words[++i];
-    else {
-      std::fprintf(stderr, "hunt [--all] [--only MUTANT] [--driver NAME] [--json]\n");
+    } else {
+      std::fprintf(stderr, "hunt [--all] [--only MUTANT] [--driver NAME] [--table]\n");
       return 2;
     }
   }

@@ -8,13 +8,9 @@ int active = 0;
 
 void activate(int number) { active = number; }
 
-bool is(int number) { return active == number; }
+asleep::asleep() : was_(active) { active = 0; }
+asleep::~asleep() { active = was_; }
 
-int number_of(const std::string& name) {
-  for (std::size_t i = 0; i < all().size(); ++i)
-    if (name == all()[i].name)
-      return static_cast<int>(i) + 1;
-  return 0;
-}
+bool is(int number) { return active == number; }
 
 } // namespace baton::mutants

@@ -9,18 +9,30 @@
 namespace baton::mutants {
 
 struct planted {
+  int number;
   const char* name;
   const char* file;     ///< of protocol/, the first that it changes
   const char* sentence; ///< what goes wrong for a user
+  const char* unseen;   ///< why no message shows it; "": the trace check must find it
 };
 
-/// The planted bugs; the one at index i has the number i + 1. Generated.
+/// The planted bugs. Generated.
 const std::vector<planted>& all();
 
 /// At most one is active, in the whole process; 0 is none, which is how a process begins.
 void activate(int number);
-/// The number of that name; 0 when there is none.
-int number_of(const std::string& name);
+
+/// While it lives, none is active.
+class asleep {
+public:
+  asleep();
+  ~asleep();
+  asleep(const asleep&) = delete;
+  asleep& operator=(const asleep&) = delete;
+
+private:
+  int was_;
+};
 
 /// Asked by the planted code.
 bool is(int number);

@@ -15,6 +15,8 @@ A table reads like a patch, one mutant after the other:
     + s.data.lanes.clear();
     + return revoke(std::move(s.data), lease_over, true);
 
+A line `unseen why` says why no message shows the bug, so that the trace check need not find it.
+
 `-` is the original and `+` what replaces it while the mutant is active. With `at`, the original is
 looked for in the function that begins so, else in the whole file; `within` narrows that to a text
 around it. Runs of white space match any other. Each text must occur exactly once where it is looked
@@ -27,6 +29,7 @@ import glob
 import os
 import re
 import sys
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
@@ -44,9 +47,10 @@ class Edit:
 
 
 class Mutant:
-    def __init__(self, name, number):
-        self.name, self.number = name, number
-        self.sentence, self.edits = "", []
+    def __init__(self, name):
+        self.name = name
+        self.number = zlib.crc32(name.encode()) >> 1  # the others' sources stay as they are
+        self.sentence, self.unseen, self.edits = "", "", []
 
 
 def fail(mutant, why):
@@ -54,15 +58,15 @@ def fail(mutant, why):
 
 
 def read_tables(folder):
-    """All mutants, in order of their tables' names; numbers begin at 1."""
+    """All mutants, in order of their tables' names."""
     mutants = []
     for path in sorted(glob.glob(os.path.join(folder, "*.txt"))):
         with open(path, encoding="utf-8") as table:
             read_table(table.read().splitlines(), mutants)
-    names = [mutant.name for mutant in mutants]
+    numbers = [mutant.number for mutant in mutants]
     for mutant in mutants:
-        if names.count(mutant.name) > 1:
-            fail(mutant, "the name is used twice")
+        if numbers.count(mutant.number) > 1 or mutant.number == 0:
+            fail(mutant, "the name is used twice, or has the number of another")
         if not mutant.sentence or not mutant.edits:
             fail(mutant, "needs a sentence and an edit")
     return mutants
@@ -75,10 +79,12 @@ def read_table(lines, mutants):
         if not line.strip() or word == "#":
             continue
         if word == "mutant":
-            mutants.append(Mutant(rest.strip(), len(mutants) + 1))
+            mutants.append(Mutant(rest.strip()))
             place = {}
         elif word == "":
             mutants[-1].sentence = f"{mutants[-1].sentence} {rest.strip()}".strip()
+        elif word == "unseen":
+            mutants[-1].unseen = f"{mutants[-1].unseen} {rest.strip()}".strip()
         elif word in PLACES:
             for inner in PLACES[PLACES.index(word):]:
                 place.pop(inner, None)
@@ -174,8 +180,8 @@ def quoted(text):
 
 
 def table_source(mutants):
-    rows = "".join(f"    {{{quoted(m.name)},\n     {quoted(m.edits[0].file)},\n"
-                   f"     {quoted(m.sentence)}}},\n" for m in mutants)
+    rows = "".join(f"    {{{m.number}, {quoted(m.name)},\n     {quoted(m.edits[0].file)},\n"
+                   f"     {quoted(m.sentence)},\n     {quoted(m.unseen)}}},\n" for m in mutants)
     return ('#include "tests/mutants/mutant.hpp"\n\nnamespace baton::mutants {\n\n'
             "const std::vector<planted>& all() {\n  static const std::vector<planted> table{\n"
             f"{rows}  }};\n  return table;\n}}\n\n}} // namespace baton::mutants\n")

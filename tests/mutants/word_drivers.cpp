@@ -5,7 +5,7 @@
 #include "protocol/manifest.hpp"
 #include "protocol/request.hpp"
 #include "tests/mutants/driver.hpp"
-#include "tests/protocol/hand_off_samples.hpp"
+#include "tests/mutants/moments.hpp"
 
 namespace baton::mutants {
 
@@ -14,29 +14,7 @@ namespace {
 using namespace protocol;
 using namespace tests;
 
-template <class Effect, class Result>
-bool did(const Result& result) {
-  for (const auto& effect : result.effects)
-    if (std::holds_alternative<Effect>(effect))
-      return true;
-  return false;
-}
-
 // ---- a reservation with everything landed ------------------------------------------------------
-
-manifest_offered offered(const manifest& offer) {
-  return {offer, sample_granted().granted.reservation, sample_hold().hold};
-}
-
-reservation::state with_lanes_open() {
-  auto s = reservation::step({}, sample_begin(), at_ms(0)).state;
-  auto opened = reservation::step(std::move(s), offered(sample_offer()), at_ms(1));
-  for (const auto& effect : opened.effects)
-    if (const auto* lane = std::get_if<open_lane>(&effect))
-      opened.state
-        = reservation::step(std::move(opened.state), lane_opened{lane->lane}, at_ms(1)).state;
-  return opened.state;
-}
 
 reservation::state complete() {
   auto s = with_lanes_open();
@@ -52,13 +30,19 @@ template <class Edit>
 bool commits(const Edit& edit, std::int64_t now_ms = 3) {
   commit word = sample_commit(sample_granted().granted);
   edit(word);
-  return did<mark_live>(reservation::step(complete(), word, at_ms(now_ms)))
-         || did<activate_sequence>(reservation::step(complete(), word, at_ms(now_ms)));
+  const auto result = reservation::step(complete(), word, at_ms(now_ms));
+  return did<mark_live>(result) || did<activate_sequence>(result);
 }
 
 std::string commit_words() {
-  if (!commits([](commit&) {}))
+  const commit word = sample_commit(sample_granted().granted);
+  const auto taken = reservation::step(complete(), word, at_ms(3));
+  if (!did<activate_sequence>(taken))
     return "a commit that should be taken is not";
+  if (!did<mark_live>(taken))
+    return "decode begins and the pool is not told";
+  if (did<activate_sequence>(reservation::step(with_lanes_open(), word, at_ms(3))))
+    return "a commit is taken while pieces are still to land";
   if (commits([](commit& c) { c.attempt.ordinal = 2; }))
     return "a commit of another attempt is taken";
   if (commits([](commit& c) { ++c.reservation.number; }))
@@ -95,6 +79,28 @@ std::string repeated_offer() {
     s = reservation::step(std::move(s), offered(sample_offer()), at_ms(ms)).state;
   const auto end = reservation::step(std::move(s), lease_expired{}, at_ms(sample_lease_ms));
   return did<quarantine_blocks>(end) ? "" : "a repeated offer extends the lease";
+}
+
+/// Neither does who asks for its grant again.
+std::string repeated_question() {
+  auto s = reservation::step({}, sample_begin(), at_ms(0)).state;
+  const query_reservation asked{sample_attempt(), sample_granted().granted.reservation};
+  for (const std::int64_t ms : {1, 900})
+    s = reservation::step(std::move(s), asked, at_ms(ms)).state;
+  const auto end = reservation::step(std::move(s), lease_expired{}, at_ms(sample_lease_ms));
+  return did<quarantine_blocks>(end) ? "" : "a repeated question extends the lease";
+}
+
+/// Another source hold of the same attempt may not send as well.
+std::string second_source() {
+  manifest_offered again = offered(sample_offer());
+  if (!did<transfer_opened>(reservation::step(with_lanes_open(), again, at_ms(2))))
+    return "a source that asks again is not told that it may send";
+  ++again.hold.number;
+  const auto second = reservation::step(with_lanes_open(), again, at_ms(2));
+  return did<transfer_refused>(second) && !did<transfer_opened>(second)
+           ? ""
+           : "a second source hold is told that it may send";
 }
 
 std::string late_offer() {
@@ -140,6 +146,21 @@ bool lands(std::uint32_t first, std::uint64_t later, std::uint32_t repeats_of_fi
   for (std::uint32_t piece = first + 1; piece < pieces; ++piece)
     land(piece);
   return landed;
+}
+
+/// The source is told when everything has landed, and not before.
+std::string receipt_words() {
+  const open_lane e = sample_lane();
+  auto s = posted();
+  for (std::uint32_t piece = 0; piece <= e.blocks.size(); ++piece) {
+    const bool last = piece == e.blocks.size();
+    const block_ref block = last ? block_ref{} : e.blocks[piece];
+    auto result = lane::step(std::move(s), piece_landed{e.lane, piece, block, 64, 5}, {});
+    if (did<send_receipt>(result) != last)
+      return last ? "a lane with every piece sends no receipt" : "a receipt before the last piece";
+    s = std::move(result.state);
+  }
+  return "";
 }
 
 std::string landing_words() {
@@ -233,7 +254,8 @@ std::string deadline() {
 
 std::string words(progress& at) {
   for (const auto scene :
-       {commit_words, differing_states, false_offers, repeated_offer, late_offer, landing_words,
+       {commit_words, differing_states, false_offers, repeated_offer, repeated_question,
+        second_source, late_offer, receipt_words, landing_words,
         claim_words, frame_words, visible_output, deadline}) {
     ++at.tries;
     const std::string what = scene();
