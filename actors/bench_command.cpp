@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 
@@ -23,10 +22,6 @@ struct arguments {
   std::uint32_t rounds = 5;
   std::uint32_t shrink = 1;
 };
-
-double clock_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// One destination for each rank, each with its source; they end with this.
 class ranks {
@@ -180,10 +175,7 @@ void describe(CLI::App& app, arguments& args) {
 
 /// For the processes that are started: UCX reads its settings before main().
 void set_environment(const arguments& args) {
-  for (const auto& setting : transport::ucx_environment()) {
-    const std::size_t equals = setting.find('=');
-    setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
-  }
+  transport::set_ucx_environment();
   if (args.path == "tcp")
     setenv("UCX_TLS", "tcp", 1);
 }

@@ -1,9 +1,9 @@
 #include "actors/bench_node.hpp"
 
+#include "actors/bench_pipe.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -13,11 +13,6 @@ namespace baton::actors::bench {
 using namespace transport;
 
 namespace {
-
-[[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "baton bench: %s\n", why.c_str());
-  std::_Exit(1);
-}
 
 arena make_arena(path_kind path, std::uint64_t bytes) {
   auto made = path == path_kind::shared_arena ? arena::create_shared(bytes)

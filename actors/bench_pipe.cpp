@@ -20,12 +20,12 @@ namespace {
 constexpr int starter_fd = 3;
 constexpr std::uint64_t blob_bytes_max = 1U << 20;
 
-[[noreturn]] void give_up(const char* why) {
-  std::fprintf(stderr, "baton bench: %s\n", why);
+} // namespace
+
+void give_up(const std::string& why) {
+  std::fprintf(stderr, "baton bench: %s\n", why.c_str());
   std::_Exit(1);
 }
-
-} // namespace
 
 pipe_end::pipe_end(int fd) : fd_(fd) {}
 pipe_end::pipe_end(pipe_end&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

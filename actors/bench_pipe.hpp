@@ -9,6 +9,9 @@
 
 namespace baton::actors::bench {
 
+/// Says why, and ends the process: a bench that went wrong has no figure.
+[[noreturn]] void give_up(const std::string& why);
+
 /// One end. Where the other side has ended, or does not answer within answer_patience_s, the
 /// process says so and ends: a bench without its partner measures nothing.
 class pipe_end {

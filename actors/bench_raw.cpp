@@ -1,8 +1,10 @@
 #include "actors/bench_raw.hpp"
 
-#include <cstdio>
-#include <cstdlib>
+#include "actors/bench_pipe.hpp"
+
 #include <cstring>
+#include <string>
+#include <utility>
 
 namespace baton::actors::bench {
 
@@ -10,19 +12,16 @@ namespace {
 
 constexpr unsigned block_message = 1;
 
-[[noreturn]] void give_up(const char* call, ucs_status_t status) {
-  std::fprintf(stderr, "baton bench: raw link: %s: %s\n", call, ucs_status_string(status));
-  std::_Exit(1);
+[[noreturn]] void give_up(const std::string& call, ucs_status_t status) {
+  bench::give_up("raw link: " + call + ": " + ucs_status_string(status));
 }
 
 } // namespace
 
 raw_link::raw_link() {
   auto worker = transport::ucx_worker::create();
-  if (!worker) {
-    std::fprintf(stderr, "baton bench: raw link: %s\n", worker.error().text.c_str());
-    std::_Exit(1);
-  }
+  if (!worker)
+    bench::give_up("raw link: " + worker.error().text);
   worker_ = std::move(worker.value());
   ucp_am_handler_param_t param = {};
   param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS

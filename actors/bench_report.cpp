@@ -24,10 +24,6 @@ double cpu_s(int who) {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-double clock_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// Busy seconds of all cores since the machine's start (first line of /proc/stat: user, nice,
 /// system, idle, iowait, irq, softirq, steal, in clock ticks).
 double machine_busy_s() {
@@ -54,6 +50,10 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+double clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 double own_cpu_s() { return cpu_s(RUSAGE_SELF) + cpu_s(RUSAGE_CHILDREN); }

@@ -19,6 +19,9 @@ struct measurement {
 
 double median(std::vector<double> values);
 
+/// Seconds of the monotonic clock.
+double clock_s();
+
 /// How much of the machine nobody else used, from its making to share(): 0 to 1. Below 0.9 a figure
 /// says more about the others than about Baton.
 class idleness {

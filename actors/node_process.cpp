@@ -44,10 +44,7 @@ void ensure_ucx_environment(char** argv) {
   static char program[] = "baton";
   if (!transport::check_ucx_environment() || getenv("BATON_ENVIRONMENT_SET") != nullptr)
     return;
-  for (const auto& setting : transport::ucx_environment()) {
-    const std::size_t equals = setting.find('=');
-    setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
-  }
+  transport::set_ucx_environment();
   setenv("BATON_ENVIRONMENT_SET", "1", 1);
   std::vector<char*> again{program};
   for (char** argument = argv; *argument != nullptr; ++argument)

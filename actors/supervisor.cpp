@@ -93,10 +93,7 @@ private:
     prctl(PR_SET_PDEATHSIG, SIGTERM); // a killed supervisor leaves no nodes behind
     pthread_sigmask(SIG_SETMASK, &inherited_, nullptr);
     std::signal(SIGPIPE, SIG_DFL);
-    for (const auto& setting : transport::ucx_environment()) {
-      const std::size_t equals = setting.find('=');
-      setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
-    }
+    transport::set_ucx_environment();
     const std::string log = dir_ + "/" + name + ".log";
     const int err = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     dup2(lines, STDOUT_FILENO);

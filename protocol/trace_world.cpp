@@ -281,6 +281,15 @@ struct applier {
   void operator()(const rank_lost&) {}
 };
 
+/// The last of these charges that was granted for the sequence; null where there is none.
+template <class World>
+auto newest_of(World& world, const std::vector<reservation_id>& ids, const sequence_id& sequence) {
+  const auto serves
+    = [&](const reservation_id& id) { return world.find(id)->sequence == sequence; };
+  const auto it = std::find_if(ids.rbegin(), ids.rend(), serves);
+  return it == ids.rend() ? nullptr : world.find(*it);
+}
+
 } // namespace
 
 void trace_world::apply(const trace_step& step) {
@@ -329,21 +338,13 @@ charge* trace_world::held_by(const trace_step& step) {
 
 charge* trace_world::hold_of(const reservation_id& destination, const sequence_id& sequence) {
   const auto all = holds.find(destination);
-  if (all == holds.end())
-    return nullptr;
-  const auto computes = [&](const reservation_id& id) { return find(id)->sequence == sequence; };
-  const auto it = std::find_if(all->second.rbegin(), all->second.rend(), computes);
-  return it == all->second.rend() ? nullptr : find(*it);
+  return all == holds.end() ? nullptr : newest_of(*this, all->second, sequence);
 }
 
 const charge* trace_world::destination_of(const attempt_id& attempt,
                                           const sequence_id& sequence) const {
   const auto all = destinations.find(attempt);
-  if (all == destinations.end())
-    return nullptr;
-  const auto decodes = [&](const reservation_id& id) { return find(id)->sequence == sequence; };
-  const auto it = std::find_if(all->second.rbegin(), all->second.rend(), decodes);
-  return it == all->second.rend() ? nullptr : find(*it);
+  return all == destinations.end() ? nullptr : newest_of(*this, all->second, sequence);
 }
 
 const pool_facts* trace_world::pool_of(const reservation_id& id) const {

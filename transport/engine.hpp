@@ -190,6 +190,7 @@ private:
   void execute(receipt_command& c);
   void land_eager(const part_accepted& part, channel_id channel, const std::byte* data);
   void receive_or_wait(const part_accepted& part, channel_id channel, void* handle);
+  bool fits_budget(const part_accepted& part);
   bool may_post(const part_accepted& part);
   std::uint64_t charge_of(const part_accepted& part);
   void post_receive(const part_accepted& part, channel_id channel, void* handle);

@@ -98,8 +98,12 @@ std::uint64_t engine::charge_of(const part_accepted& part) {
   return staged ? 2 * part.bytes : part.bytes;
 }
 
+bool engine::fits_budget(const part_accepted& part) {
+  return inflight_bytes_ + charge_of(part) <= setup_.limits.inflight_bytes_max;
+}
+
 bool engine::may_post(const part_accepted& part) {
-  return inflight_bytes_ + charge_of(part) <= setup_.limits.inflight_bytes_max
+  return fits_budget(part)
          && (posted_bytes_ == 0 || posted_bytes_ + part.bytes <= posted_bytes_max);
 }
 
@@ -114,7 +118,7 @@ void engine::receive_or_wait(const part_accepted& part, channel_id channel, void
   } else if (waiting_.empty() && may_post(part)) {
     post_receive(part, channel, handle);
   } else if (waiting_.size() < waiting_arrivals_max) {
-    now_.arrivals_deferred += inflight_bytes_ + charge > setup_.limits.inflight_bytes_max ? 1 : 0;
+    now_.arrivals_deferred += fits_budget(part) ? 0 : 1;
     waiting_.push(part.key.lane, {channel, part, handle});
   } else {
     carrier_->drop(handle);

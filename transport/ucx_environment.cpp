@@ -1,6 +1,7 @@
 #include "transport/ucx_environment.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 namespace baton::transport {
@@ -40,6 +41,13 @@ std::vector<std::string> ucx_environment() {
     "UCX_MAX_EAGER_RAILS=1",         // small messages keep their order
     "UCX_WARN_UNUSED_ENV_VARS=n",    // with tcp alone some of these have no use
   };
+}
+
+void set_ucx_environment() {
+  for (const std::string& line : ucx_environment()) {
+    const std::size_t equals = line.find('=');
+    setenv(line.substr(0, equals).c_str(), line.c_str() + equals + 1, 1);
+  }
 }
 
 failure check_ucx_environment() {

@@ -14,6 +14,9 @@ namespace baton::transport {
 /// UCX_TLS may be narrowed (to "tcp") for hosts that share nothing; it must be set.
 std::vector<std::string> ucx_environment();
 
+/// Puts them into this process's environment, for the programs that it starts.
+void set_ucx_environment();
+
 /// Compares with the environment that this process was started with; setenv() since then does not
 /// count. Errors: bad_input naming the first variable that is missing or different.
 protocol::failure check_ucx_environment();
