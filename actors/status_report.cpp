@@ -81,8 +81,9 @@ json status_json(const cluster_config& cluster, const cluster_answers& answers) 
   json groups = json::array();
   for (const auto& group : cluster.groups) {
     const auto it = answers.pools.find(group.name);
-    groups.push_back(it != answers.pools.end() ? to_json(it->second)
-                                               : json{{"group", group.name.value}, {"silent", true}});
+    groups.push_back(it != answers.pools.end()
+                       ? to_json(it->second)
+                       : json{{"group", group.name.value}, {"silent", true}});
   }
   json all_nodes = json::array();
   for (const auto& node : nodes(cluster)) {
@@ -93,7 +94,9 @@ json status_json(const cluster_config& cluster, const cluster_answers& answers) 
     said.erase("has_pool");
     all_nodes.push_back(std::move(said));
   }
-  return {{"cluster", cluster.name}, {"groups", std::move(groups)}, {"nodes", std::move(all_nodes)}};
+  return {{"cluster", cluster.name},
+          {"groups", std::move(groups)},
+          {"nodes", std::move(all_nodes)}};
 }
 
 } // namespace baton::actors

@@ -53,6 +53,15 @@ def processes_of(directory):
     return found
 
 
+def process_of(directory, node):
+    """The process of one node."""
+    for pid in processes_of(directory):
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            if node.encode() in file.read().split(b"\0"):
+                return pid
+    raise LookupError(f"no process of {node}")
+
+
 def sweep(directory):
     """Ends what a failed case may have left, by the ids of this run directory's processes."""
     for pid in processes_of(directory):

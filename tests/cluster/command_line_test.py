@@ -11,7 +11,8 @@ import sys
 
 import schema
 from cases import ROOT, Failed, from_root, play, require, require_equal
-from cluster import Cluster, command, processes_of, read_json, sweep, wait_until, write_json
+from cluster import (Cluster, command, process_of, processes_of, read_json, sweep, wait_until,
+                     write_json)
 
 TEACHING = from_root("deploy", "cluster", "teaching.json")
 HELLO = from_root("deploy", "scenarios", "hello.json")
@@ -26,8 +27,9 @@ def require_refused(ended, code, *words):
 
 
 def help_of_each_command(bench):
-    for words in ([], ["up"], ["run"], ["down"], ["node"], ["trace"], ["trace", "show"],
-                  ["trace", "check"], ["trace", "stats"], ["bench"], ["bench", "handoff"]):
+    for words in ([], ["up"], ["run"], ["status"], ["down"], ["node"], ["trace"],
+                  ["trace", "show"], ["trace", "check"], ["trace", "stats"], ["bench"],
+                  ["bench", "handoff"]):
         shown = command(bench, *words, "--help")
         require_equal(shown.code, 0, f"exit code of baton {' '.join(words)} --help")
         require("".join(words[-1:]) in shown.out, f"help of {words}: {shown.out}")
@@ -37,7 +39,8 @@ def help_of_each_command(bench):
 def wrong_arguments(bench):
     require_refused(command(bench), USAGE, "baton COMMAND")
     require_refused(command(bench, "jump"), USAGE, "there is no command 'jump'")
-    for words in (["up"], ["run"], ["down", "extra"], ["node"], ["trace"], ["trace", "show"],
+    for words in (["up"], ["run"], ["status", "extra"], ["down", "extra"], ["node"], ["trace"],
+                  ["trace", "show"],
                   ["up", TEACHING, "--no-such-option"], ["run", HELLO, "--prompt", "both"],
                   ["run", "--prompt", "x", "--output-tokens", "0"]):
         require_equal(command(bench, *words).code, USAGE, f"exit code of baton {' '.join(words)}")
@@ -135,6 +138,23 @@ def lost_trace(bench):
     require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
 
 
+def status_of_a_cluster(bench):
+    with Cluster(bench, "status", TEACHING) as cluster:
+        cluster.run(HELLO, "--drain").require_well("a request")
+        shown = command(bench, "status", "--dir", cluster.directory)
+        require_equal(shown.code, 0, f"exit code of status ({shown.tail()})")
+        require("D3.1 pull posix/cma" in shown.out, f"no path is shown: {shown.out}")
+        said = json.loads(command(bench, "status", "--json", "--dir", cluster.directory).out)
+        require_equal([(g["group"], g["free"]) for g in said["groups"]],
+                      [("P7", 512), ("D3", 512)], "free blocks")
+        landed = [n["bytes_landed"] for n in said["nodes"] if n["node"].startswith("D3")]
+        require(len(landed) == 2 and min(landed) > 0, f"bytes landed: {said}")
+        os.kill(process_of(cluster.directory, "D3.1"), signal.SIGKILL)
+        one_less = command(bench, "status", "--dir", cluster.directory)
+        require_equal(one_less.code, 1, f"exit code of status ({one_less.tail()})")
+        require("does not answer" in one_less.out, f"the dead node answers: {one_less.out}")
+
+
 def small_benches(bench):
     for name in ("link", "handoff", "burst", "short"):
         for path in ("pull", "tcp", "shared_arena"):
@@ -149,6 +169,7 @@ def small_benches(bench):
 def without_a_cluster(bench):
     nothing = bench.path("nothing")
     require_refused(command(bench, "run", HELLO, "--dir", nothing), USAGE, nothing)
+    require_refused(command(bench, "status", "--dir", nothing), USAGE, nothing)
     require_refused(command(bench, "down", "--dir", nothing), 1, nothing)
     for words in (["check"], ["stats"], ["show", "hello"]):
         require_refused(command(bench, "trace", *words, nothing), 1, nothing)
@@ -347,6 +368,7 @@ def cases(_bench):
     yield "a second cluster in one directory is refused", two_in_one_directory
     yield "a client that is killed leaves nothing that the trace check minds", killed_client
     yield "a node's trace that is lost is missed", lost_trace
+    yield "status shows pools, bytes and paths, and who does not answer", status_of_a_cluster
     yield "each bench says one JSON object", small_benches
     yield "without a cluster every command says so", without_a_cluster
     yield "a run directory can be used again", started_again

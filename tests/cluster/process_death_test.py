@@ -13,7 +13,7 @@ import threading
 import time
 
 from cases import play, require, require_equal
-from cluster import Cluster, command, processes_of, wait_until
+from cluster import Cluster, command, process_of, wait_until
 
 SEEN_S = 30        # bound of a wait on a busy machine
 NOTICED_MS = 3000  # of a peer timeout of 60,000
@@ -28,14 +28,6 @@ GROUPS = [{"name": "P", "role": "prefill", "ranks": 2, "pool_blocks": 64},
 def file_of(peer_timeout_ms):
     return {"name": "death", "executor": EXECUTOR, "groups": GROUPS, "lease": {"ms_min": 60000},
             "peer_timeout_ms": peer_timeout_ms}
-
-
-def process_of(cluster, node):
-    for pid in processes_of(cluster.directory):
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            if node.encode() in file.read().split(b"\0"):
-                return pid
-    raise LookupError(f"no process of {node}")
 
 
 def records(cluster, node, message):
@@ -72,7 +64,7 @@ def killed_while_decoding(bench):
         asker = threading.Thread(target=lambda: played.append(cluster.run(script)))
         asker.start()
         await_record(cluster, "router", "token_emitted")
-        pid = process_of(cluster, VICTIM)
+        pid = process_of(cluster.directory, VICTIM)
         killed_ns = time.monotonic_ns()
         os.kill(pid, signal.SIGKILL)
         asker.join()
@@ -99,7 +91,7 @@ def killed_while_decoding(bench):
 
 def stopped(bench):
     with Cluster(bench, "stopped", file_of(SILENT_MS)) as cluster:
-        pid = process_of(cluster, VICTIM)
+        pid = process_of(cluster.directory, VICTIM)
         os.kill(pid, signal.SIGSTOP)
         lost = await_record(cluster, "router", "node_lost")
         require("has died" not in lost["event"]["why"]["text"], f"the loss: {lost['event']}")
