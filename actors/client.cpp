@@ -173,6 +173,7 @@ private:
     case stage::playing:
     case stage::winding_up:
       run_.router_lost(why);
+      router_lost_ = true;
       return end(stage_ == stage::playing ? run_end::played : early_end_);
     case stage::settling: return settled();
     case stage::connecting:
@@ -304,7 +305,7 @@ private:
     setup_.output->finish();
     quit();
     on_end_({how, error_, std::move(run_), std::move(open_at_end_),
-             settled ? std::optional<pools_watch>(pools_) : std::nullopt});
+             settled ? std::optional<pools_watch>(pools_) : std::nullopt, router_lost_});
   }
 
   void alarm_in(std::int64_t delay_ms, client_alarm what) {
@@ -322,6 +323,7 @@ private:
   std::optional<instant> submit_alarm_; ///< when the next one rings
   run_end early_end_ = run_end::interrupted;
   std::vector<std::string> open_at_end_;
+  bool router_lost_ = false;
   round_state round_ = round_state::heard;
   std::uint64_t round_number_ = 0;
   std::uint32_t free_rounds_ = 0; ///< in a row

@@ -37,6 +37,7 @@ struct client_result {
   client_run run;
   std::vector<std::string> open_at_end;  ///< when it timed out or was interrupted
   std::optional<pools_watch> pools;      ///< none: not asked for, or not reached
+  bool router_lost = false;              ///< nothing more was said of what was open
 };
 
 /// Starts the client. `on_end` is called once, on a thread of the actor system; the actor is

@@ -148,6 +148,8 @@ int run_main(int argc, char** argv) {
   const client_result result = play(node, input.value(), interrupts);
   if (result.end == run_end::not_connected)
     return refuse(result.error.text);
+  if (node.trace && result.router_lost)
+    node.trace->leave_open(); // the outcomes that it was owed will never be in it
   node.trace.reset(); // the checker reads what is on disk
   std::cout << "\n" << summary(result.run);
   const run_verdict verdict

@@ -1,12 +1,11 @@
 #include "actors/trace_command.hpp"
 
-#include "actors/run_directory.hpp"
 #include "actors/trace_show.hpp"
 #include "actors/trace_stats.hpp"
+#include "actors/trace_whole.hpp"
 #include "protocol/trace_check.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 
 namespace baton::actors {
@@ -29,34 +28,10 @@ int fail(const failure& why) {
   return 1;
 }
 
-/// What a checker that saw only the present files would take for silence.
-struct completeness {
-  std::vector<std::string> missing;
-  std::string note;
-};
-
-completeness look_for_all(const std::string& directory, const trace_files& files) {
-  completeness found{files.missing(), {}};
-  const auto cluster = read_cluster(directory + "/cluster.json");
-  if (!cluster) {
-    found.note = "no cluster file tells which nodes' traces should be here: "
-                 + cluster.error().text;
-    return found;
-  }
-  for (const auto& node : nodes(cluster.value())) {
-    const auto& all = files.sections();
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const auto& s) { return s.header.node == node.name; }))
-      found.missing.push_back(directory + " has no trace of " + node.name.value
-                              + ", which cluster.json names");
-  }
-  return found;
-}
-
 trace_verdict check_files(const std::string& directory, const trace_files& files,
                           trace_extent extent) {
   const check_report report = check_trace(files, extent);
-  const completeness whole = look_for_all(directory, files);
+  const completeness whole = look_for_whole(directory, files);
   std::string text;
   for (const auto& v : report.violations)
     text += to_text(v);
@@ -111,7 +86,8 @@ int stats(const arguments& args) {
 void describe_arguments(CLI::App& app, arguments& args) {
   app.require_subcommand(1);
   auto* show = app.add_subcommand("show", "print one request's messages in causal order");
-  show->add_option("request", args.request, "external id, or the id's beginning")->required();
+  show->add_option("request", args.request, "external id, or how the trace's hexadecimal id begins")
+    ->required();
   show->add_flag("--all", args.all, "do not fold long runs of tokens and pieces");
   auto* check = app.add_subcommand("check", "replay every machine and look for broken invariants");
   check->add_flag("--partial", args.partial, "leave out what must hold at the end");

@@ -3,6 +3,7 @@
 #include "protocol/limits.hpp"
 #include "protocol/trace_line.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -53,7 +54,8 @@ public:
     }
     work_.notify_one();
     writer_.join();
-    put(protocol::to_line(protocol::trace_end{written_}) + '\n');
+    if (ending_ == ending::whole)
+      put(gap_text() + protocol::to_line(protocol::trace_end{written_}) + '\n');
     ::close(file_);
   }
 
@@ -78,8 +80,11 @@ public:
     progress_.wait_for(lock, flush_wait_max, [&] { return settled_ >= target; });
   }
 
+  void leave_open() override { ending_ = ending::cut; }
+
 private:
   enum class phase : std::uint8_t { open, closing };
+  enum class ending : std::uint8_t { whole, cut };
 
   /// The gap stands where the records would have stood, so that replay knows where to stop.
   void lose_one() {
@@ -94,15 +99,23 @@ private:
       std::deque<pending> batch = take();
       if (batch.empty())
         return;
-      std::string text;
+      std::string text = gap_text();
       std::size_t records = 0;
+      std::uint64_t gaps = 0;
       for (auto& p : batch) {
         records += p.lost == 0 ? 1 : 0;
+        gaps += p.lost;
         text += to_text(p);
       }
-      put(text);
-      settle(batch.size(), records);
+      const bool written = put(text);
+      unwritable_ = written ? 0 : unwritable_ + records + gaps;
+      settle(batch.size(), records, written);
     }
+  }
+
+  /// What a full disk has swallowed is said as soon as there is room again.
+  std::string gap_text() const {
+    return unwritable_ == 0 ? "" : protocol::to_line(protocol::trace_loss{unwritable_}) + '\n';
   }
 
   /// Waits for work; an empty batch says that the recorder closes.
@@ -118,17 +131,19 @@ private:
     return batch;
   }
 
-  void settle(std::size_t taken, std::size_t records) {
+  void settle(std::size_t taken, std::size_t records, bool written) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       unwritten_ -= records;
-      written_ += records;
+      written_ += written ? records : 0;
       settled_ += taken;
     }
     progress_.notify_all();
   }
 
-  void put(const std::string& text) {
+  /// All of it or nothing: after a write that fell short the file is cut back to its whole lines.
+  bool put(const std::string& text) {
+    const off_t before = ::lseek(file_, 0, SEEK_END);
     std::size_t done = 0;
     while (done < text.size()) {
       const ssize_t n = ::write(file_, text.data() + done, text.size() - done);
@@ -136,10 +151,13 @@ private:
         continue;
       if (n <= 0) {
         complain();
-        return;
+        if (before < 0 || ::ftruncate(file_, before) != 0)
+          ending_ = ending::cut; // a torn line stays in it
+        return false;
       }
       done += static_cast<std::size_t>(n);
     }
+    return true;
   }
 
   void complain() {
@@ -160,6 +178,8 @@ private:
   std::uint64_t taken_ = 0;
   std::uint64_t settled_ = 0;
   std::uint64_t written_ = 0;
+  std::uint64_t unwritable_ = 0; ///< records that no line stands for yet; the writer's own
+  std::atomic<ending> ending_{ending::whole};
   bool complained_ = false; ///< a full disk is said once
   std::thread writer_;      ///< last: it uses everything above
 };

@@ -1,6 +1,6 @@
 // Writes a node's trace off the hot path: actors hand over records, a thread of its own turns them
-// into lines. Bounded: when the writer falls behind, the newest records are counted as lost and the
-// count is written, so that a gap is never silent.
+// into lines. Bounded: when the writer falls behind or the disk is full, records are counted as
+// lost and the count is written as soon as it can be, so that a gap is never silent.
 #pragma once
 
 #include "protocol/outcome.hpp"
@@ -26,6 +26,9 @@ public:
 
   /// Returns when everything recorded before the call is in the file (bounded: 5 s).
   virtual void flush() = 0;
+
+  /// The file shall have no end line: its owner knows that it was cut off from what it waited for.
+  virtual void leave_open() = 0;
 };
 
 } // namespace baton::actors

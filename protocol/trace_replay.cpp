@@ -196,12 +196,14 @@ std::optional<replay_difference> trace_replay::see(std::uint32_t actor,
     return {};
   const auto [it, fresh] = actors_.try_emplace(actor);
   if (fresh)
-    it->second.machine = make_replayed(record.machine);
+    it->second = {record.machine, make_replayed(record.machine)};
   if (fresh && it->second.machine == nullptr)
     return replay_difference{"the machine", "a known name", record.machine};
   if (it->second.machine == nullptr)
     return {};
-  auto difference = it->second.machine->take(record);
+  auto difference = record.machine == it->second.kind
+                      ? it->second.machine->take(record)
+                      : replay_difference{"the machine", it->second.kind, record.machine};
   if (difference)
     it->second.machine = nullptr;
   return difference;

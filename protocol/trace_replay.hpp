@@ -53,6 +53,7 @@ public:
 
 private:
   struct entry {
+    std::string kind;
     std::unique_ptr<replayed_machine> machine; ///< null: in doubt since a difference
   };
   std::map<std::uint32_t, entry> actors_;

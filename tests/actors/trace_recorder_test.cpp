@@ -3,12 +3,15 @@
 #include "protocol/limits.hpp"
 #include "protocol/trace_line.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -121,6 +124,41 @@ TEST_CASE("a recorder that falls behind writes how many records are missing, and
   REQUIRE(lines.size() == limits::trace_records_unwritten_max + 4);
   CHECK(std::get<trace_loss>(lines[lines.size() - 3]).records == extra);
   CHECK(std::get<trace_record>(lines[lines.size() - 2]).header.id == 1'000'000);
+}
+
+TEST_CASE("what a full disk swallows is counted, and no line is torn") {
+  scratch s;
+  std::signal(SIGXFSZ, SIG_IGN);
+  {
+    auto recorder = actors::trace_recorder::open(s.path, header());
+    REQUIRE(recorder.ok());
+    rlimit whole{};
+    ::getrlimit(RLIMIT_FSIZE, &whole);
+    rlimit full = whole;
+    full.rlim_cur = std::filesystem::file_size(s.path) + 100; // less than a line
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    for (std::uint64_t id = 1; id <= 5; ++id)
+      recorder.value()->record(record(id), {});
+    recorder.value()->flush();
+    ::setrlimit(RLIMIT_FSIZE, &whole);
+    recorder.value()->record(record(6), {});
+  }
+  const auto lines = lines_of(s.path);
+  REQUIRE(lines.size() == 4);
+  CHECK(std::get<trace_loss>(lines[1]).records == 5);
+  CHECK(std::get<trace_record>(lines[2]).header.id == 6);
+  CHECK(std::get<trace_end>(lines[3]).records == 1);
+}
+
+TEST_CASE("a recorder that is left open writes no end line") {
+  scratch s;
+  {
+    auto recorder = actors::trace_recorder::open(s.path, header());
+    REQUIRE(recorder.ok());
+    recorder.value()->record(record(1), {});
+    recorder.value()->leave_open();
+  }
+  CHECK(lines_of(s.path).size() == 2);
 }
 
 TEST_CASE("records of several threads all arrive, each thread's in its order") {
