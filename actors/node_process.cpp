@@ -40,11 +40,11 @@ int fail(const std::string& node, const failure& why) {
 
 /// UCX reads its settings before main(): start over with them where they are missing. argv begins
 /// with the command's name, and the program's goes before it.
-void ensure_ucx_environment(char** argv) {
+void ensure_ucx_environment(char** argv, const std::string& host) {
   static char program[] = "baton";
   if (!transport::check_ucx_environment() || getenv("BATON_ENVIRONMENT_SET") != nullptr)
     return;
-  transport::set_ucx_environment();
+  transport::set_ucx_environment(host);
   setenv("BATON_ENVIRONMENT_SET", "1", 1);
   std::vector<char*> again{program};
   for (char** argument = argv; *argument != nullptr; ++argument)
@@ -220,7 +220,6 @@ int run(const arguments& args) {
 } // namespace
 
 int node_main(int argc, char** argv) {
-  ensure_ucx_environment(argv);
   arguments args;
   CLI::App app{"One node of a cluster, in this process, until SIGINT or SIGTERM. `baton up` starts "
                "one for each node of this host; start them by hand to watch or "
@@ -235,6 +234,8 @@ int node_main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (const auto cluster = read_cluster(args.dir + "/cluster.json")) // if not, run() says why
+    ensure_ucx_environment(argv, cluster.value().host);
   return run(args);
 }
 

@@ -1,5 +1,6 @@
 #include "actors/run_directory.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <netinet/in.h>
 #include <random>
+#include <set>
 #include <sstream>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,6 +55,35 @@ public:
 private:
   int fd_;
 };
+
+/// True for what a run of these nodes leaves behind: their logs and traces, those of clients.
+bool is_left_over(const std::string& file, const std::set<std::string>& nodes) {
+  for (const std::string end : {".trace.jsonl", ".log"}) {
+    const std::size_t stem = file.size() - std::min(file.size(), end.size());
+    if (file.compare(stem, std::string::npos, end) == 0)
+      return nodes.count(file.substr(0, stem)) != 0 || file.rfind("client-", 0) == 0;
+  }
+  return false;
+}
+
+/// Other people's files in the folder stay.
+void remove_last_run(const std::string& dir, const cluster_config& cluster) {
+  std::set<std::string> names = {"all", "up"};
+  const auto add = [&names](const cluster_config& c) {
+    for (const auto& node : nodes(c))
+      names.insert(node.name.value);
+  };
+  add(cluster);
+  if (const auto last = read_cluster(dir + "/cluster.json"))
+    add(last.value());
+  std::error_code error;
+  std::vector<std::filesystem::path> left;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error))
+    if (is_left_over(entry.path().filename().string(), names))
+      left.push_back(entry.path());
+  for (const auto& path : left)
+    std::filesystem::remove(path, error);
+}
 
 std::string random_hex() {
   std::random_device draw;
@@ -122,15 +153,11 @@ failure make_run_directory(const std::string& dir, const cluster_config& cluster
   std::filesystem::create_directories(dir, error);
   if (error)
     return {reason::bad_input, dir + ": " + error.message()};
-  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
-    const std::string name = entry.path().filename().string();
-    const auto ends_with = [&](const char* end) {
-      const std::size_t n = std::strlen(end);
-      return name.size() > n && name.compare(name.size() - n, n, end) == 0;
-    };
-    if (ends_with(".trace.jsonl") || ends_with(".log"))
-      std::filesystem::remove(entry.path(), error);
-  }
+  const bool used = std::filesystem::exists(dir + "/run_id", error);
+  if (!used && std::filesystem::exists(dir + "/cluster.json", error))
+    return {reason::bad_input, dir + "/cluster.json: is here already and no cluster ran here; "
+                                     "choose another --dir, it would be overwritten"};
+  remove_last_run(dir, cluster);
   if (failure why = write_file(dir + "/cluster.json", resolved(cluster)))
     return why;
   return write_file(dir + "/run_id", random_hex());

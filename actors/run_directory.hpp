@@ -32,8 +32,9 @@ std::string group_memory_name(const std::string& run_id, const protocol::group_n
 /// Port of a node in a configuration whose ports are all set.
 std::uint16_t port_of(const protocol::cluster_config& cluster, const protocol::node_name& node);
 
-/// Makes the folder and writes cluster.json and run_id. Old traces and logs are removed. Refused
-/// (duplicate) while a cluster runs in it.
+/// Makes the folder and writes cluster.json and run_id. The last run's traces and logs are removed,
+/// nothing else. Refused: duplicate while a cluster runs in it, bad_input when a cluster.json is in
+/// it that no run has written.
 protocol::failure make_run_directory(const std::string& dir,
                                      const protocol::cluster_config& cluster);
 

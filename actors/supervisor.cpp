@@ -93,7 +93,7 @@ private:
     prctl(PR_SET_PDEATHSIG, SIGTERM); // a killed supervisor leaves no nodes behind
     pthread_sigmask(SIG_SETMASK, &inherited_, nullptr);
     std::signal(SIGPIPE, SIG_DFL);
-    transport::set_ucx_environment();
+    transport::set_ucx_environment(cluster_.host);
     const std::string log = dir_ + "/" + name + ".log";
     const int err = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     dup2(lines, STDOUT_FILENO);
@@ -113,10 +113,14 @@ private:
         fds.push_back({c.lines, POLLIN, 0});
         owners.push_back(pid);
       }
+    if (how_ == supervision::detached && phase_ == phase::forming)
+      fds.push_back({out_, 0, 0}); // POLLERR: who waits for the cluster to form has gone
     poll(fds.data(), fds.size(), timeout_ms());
-    for (std::size_t i = 1; i < fds.size(); ++i)
+    for (std::size_t i = 1; i < owners.size(); ++i)
       if (fds[i].revents != 0)
         read_lines(children_.at(owners[i]));
+    if (fds.size() > owners.size() && (fds.back().revents & POLLERR) != 0)
+      stop();
     read_signals();
     reap();
     if (kill_at_ms_ > 0 && clock_ms() >= kill_at_ms_)

@@ -68,7 +68,9 @@ struct script {
   std::string about; ///< what the script shows, for people
   std::vector<scripted_request> requests;
   std::vector<request_generator> generate;
-  std::uint32_t max_open = 64; ///< open at once, all batches together
+  /// Open at once, all batches together: half of a tenant's default share, since the router counts
+  /// a cancelled request until it has drained.
+  std::uint32_t max_open = limits::tenant_requests_open_default / 2;
   std::int64_t timeout_ms = 120'000;
   script_expectation expect;
 

@@ -1,8 +1,12 @@
 #include "transport/ucx_environment.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 
 namespace baton::transport {
 
@@ -12,6 +16,7 @@ using protocol::reason;
 namespace {
 
 const std::string transports = "UCX_TLS=";
+const std::string devices = "UCX_NET_DEVICES=";
 
 std::vector<std::string> environment_at_start() {
   std::ifstream file("/proc/self/environ", std::ios::binary);
@@ -26,6 +31,34 @@ bool starts_with(const std::string& text, const std::string& beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
 
+/// "lo" where no interface has the address: the node's own listening socket will say so.
+std::string interface_of(const std::string& host) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0)
+    return "lo";
+  std::string name = "lo";
+  for (const ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
+    if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET)
+      continue;
+    sockaddr_in address{};
+    std::memcpy(&address, i->ifa_addr, sizeof address);
+    char text[INET_ADDRSTRLEN] = {};
+    inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+    if (host == text)
+      name = i->ifa_name;
+  }
+  freeifaddrs(all);
+  return name;
+}
+
+/// UCX would take a list, or "all", and listen on every one.
+bool names_one_device(const std::vector<std::string>& lines) {
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return starts_with(line, devices) && line.size() > devices.size()
+           && line.find(',') == std::string::npos && line != devices + "all";
+  });
+}
+
 } // namespace
 
 std::vector<std::string> ucx_environment() {
@@ -35,6 +68,7 @@ std::vector<std::string> ucx_environment() {
     "UCX_DEBUG_SIGNO=0",       // leave SIGHUP alone
     "UCX_MEM_EVENTS=n",        // do not patch mmap and munmap
     "UCX_TLS=posix,cma,tcp",
+    "UCX_NET_DEVICES=lo",
     "UCX_POSIX_ERROR_HANDLING=y",    // or error mode PEER silently falls back to tcp
     "UCX_CMA_MEMORY_INVALIDATE=y",   // same, for CMA
     "UCX_KEEPALIVE_INTERVAL=1s",
@@ -43,11 +77,12 @@ std::vector<std::string> ucx_environment() {
   };
 }
 
-void set_ucx_environment() {
+void set_ucx_environment(const std::string& host) {
   for (const std::string& line : ucx_environment()) {
     const std::size_t equals = line.find('=');
     setenv(line.substr(0, equals).c_str(), line.c_str() + equals + 1, 1);
   }
+  setenv("UCX_NET_DEVICES", interface_of(host).c_str(), 1);
 }
 
 failure check_ucx_environment() {
@@ -57,7 +92,8 @@ failure check_ucx_environment() {
   };
   for (const std::string& line : ucx_environment()) {
     const bool narrowed = starts_with(line, transports) && has(transports + "tcp");
-    if (!has(line) && !narrowed)
+    const bool elsewhere = starts_with(line, devices) && names_one_device(started_with);
+    if (!has(line) && !narrowed && !elsewhere)
       return {reason::bad_input,
               "environment: " + line + ": must be set before the process starts"};
   }

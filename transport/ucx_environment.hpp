@@ -11,11 +11,13 @@ namespace baton::transport {
 
 /// NAME=VALUE lines. They leave signal handlers and libc's memory functions alone, keep shared
 /// memory and CMA in use although errors of peers are reported, and notice a dead peer within 1 s.
-/// UCX_TLS may be narrowed (to "tcp") for hosts that share nothing; it must be set.
+/// UCX_TLS may be narrowed (to "tcp") for hosts that share nothing, and UCX_NET_DEVICES may be one
+/// other interface than the loopback; both must be set.
 std::vector<std::string> ucx_environment();
 
-/// Puts them into this process's environment, for the programs that it starts.
-void set_ucx_environment();
+/// Puts them into this process's environment, for the programs that it starts; UCX_NET_DEVICES is
+/// the interface that has the IPv4 address `host`, so that no other is listened on.
+void set_ucx_environment(const std::string& host = "127.0.0.1");
 
 /// Compares with the environment that this process was started with; setenv() since then does not
 /// count. Errors: bad_input naming the first variable that is missing or different.
