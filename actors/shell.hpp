@@ -7,10 +7,17 @@
 #include "actors/node_context.hpp"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
 namespace baton::actors {
+
+/// A long timer on its way: CAF keeps an actor that has ended until its last timer has rung,
+/// so a long one is wound again in slices.
+struct wound_timer {
+  std::function<void()> wind;
+};
 
 /// Whom a record is about.
 struct subject {
@@ -38,7 +45,12 @@ public:
   shell(caf::actor_config& config, node_context& node, std::string label)
     : event_based_actor(config), node_(node), label_(std::move(label)),
       full_label_(node.name.value + ":" + label_) {
-    set_default_handler(caf::print_and_drop);
+    set_default_handler([](caf::scheduled_actor* self, caf::message_view& x) {
+      if (!x.content().match_elements<wound_timer>())
+        return caf::print_and_drop(self, x);
+      x.content().get_as<wound_timer>(0).wind();
+      return caf::result<caf::message>{caf::message{}};
+    });
     // An exception is a broken invariant like any other: abort with the trace, never limp on.
     set_exception_handler([this](std::exception_ptr& thrown) -> caf::error {
       report_thrown(full_label_, thrown);
@@ -60,8 +72,7 @@ protected:
   /// A timer: this actor receives the message after the delay.
   template <class T>
   void send_later(std::int64_t delay_ms, T message) {
-    delayed_send(this, std::chrono::milliseconds(delay_ms), next_header(), handle{},
-                 std::move(message));
+    wind(delay_ms, next_header(), std::move(message));
   }
 
   handle self_handle() { return caf::actor_cast<handle>(this); }
@@ -103,6 +114,21 @@ protected:
   }
 
 private:
+  static constexpr std::int64_t timer_slice_ms = 10'000;
+
+  template <class T>
+  void wind(std::int64_t delay_ms, const protocol::message_header& header, const T& message) {
+    const std::int64_t slice_ms = std::min(delay_ms, timer_slice_ms);
+    const std::int64_t left_ms = delay_ms - slice_ms;
+    const auto slice = std::chrono::milliseconds(slice_ms);
+    if (left_ms == 0)
+      delayed_send(this, slice, header, handle{}, message);
+    else
+      delayed_send(this, slice, wound_timer{[this, left_ms, header, message] {
+                     wind(left_ms, header, message);
+                   }});
+  }
+
   protocol::message_header next_header() {
     return {node_.next_message_id(), cause_, full_label_, node_.clock().ns};
   }
@@ -114,3 +140,5 @@ private:
 };
 
 } // namespace baton::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(baton::actors::wound_timer)
