@@ -22,6 +22,7 @@ CHUNKS = (1, 7, 64, 4096)
 PROMPT_LENGTHS = (1, 9, 16, 17, 64, 65, 130, 200)  # around blocks of 16 and chunks of 64
 OUTPUT_TOKENS = 24
 ARRIVAL_MS = 7
+PATIENCE = {"run_s": 170}  # for one script; large_model_test.py has more
 SEEDED = {"temperature": 0.9, "top_k": 60, "top_p": 0.95}
 COMPARED = ("tokens", "logits_digests", "kv_digest", "finish")
 
@@ -36,14 +37,15 @@ def requests_of(vocabulary, gap_ms):
             all_of_them.append(
                 {"id": f"{how}-{length}", "prompt_tokens": ids, "output_tokens": OUTPUT_TOKENS,
                  "ignore_eos": True, "sampling": sampling, "record_logits": True,
-                 "record_kv_digest": True, "at_ms": gap_ms * len(all_of_them),
+                 "record_kv_digest": True, "queue_ms": 1000 * PATIENCE["run_s"],
+                 "at_ms": gap_ms * len(all_of_them),
                  "expect": {"outcome": "completed", "token_count": OUTPUT_TOKENS}})
     return all_of_them
 
 
 def script(name, vocabulary, gap_ms, max_open):
     return {"name": name, "requests": requests_of(vocabulary, gap_ms), "max_open": max_open,
-            "timeout_ms": 170000,
+            "timeout_ms": 1000 * PATIENCE["run_s"],
             "expect": {"free_equals_capacity": True, "trace_check": True}}
 
 
@@ -62,8 +64,10 @@ def answers(played):
 
 def play_both(cluster, vocabulary):
     """The answers when each request is alone, and when they meet in a batch of eight slots."""
-    alone = cluster.run(script("alone", vocabulary, 0, 1)).require_well("alone")
-    batched = cluster.run(script("batched", vocabulary, ARRIVAL_MS, 64)).require_well("batched")
+    wait_s = PATIENCE["run_s"] + 10
+    alone = cluster.run(script("alone", vocabulary, 0, 1), wait_s=wait_s).require_well("alone")
+    batched = cluster.run(script("batched", vocabulary, ARRIVAL_MS, 64), wait_s=wait_s)
+    batched.require_well("batched")
     return {"alone": answers(alone), "batched": answers(batched)}
 
 
