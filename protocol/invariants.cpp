@@ -20,7 +20,8 @@ void look_at(const trace_world& world, const trace_step& step, verdicts& out) {
     invariants::lost_rank_ends_group, invariants::words_are_judged, invariants::states_agree,
     invariants::lane_begins_once, invariants::evidence_is_heard,
     invariants::offers_are_computed, invariants::stream_breaks_openly,
-    invariants::who_ends_tells,
+    invariants::who_ends_tells, invariants::deadline_ends_it, invariants::losses_are_told,
+    invariants::placed_on_whole_groups,
   };
   for (const check looks : all)
     looks(world, step, out);

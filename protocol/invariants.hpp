@@ -103,6 +103,14 @@ void stream_breaks_openly(const trace_world&, const trace_step&, verdicts&);
 /// and a request after its attempts.
 void who_ends_tells(const trace_world&, const trace_step&, verdicts&);
 
+/// I15: a deadline that is reached is an outcome.
+void deadline_ends_it(const trace_world&, const trace_step&, verdicts&);
+/// I10: a rank's life that has ended is told as its group's loss, one that has been replaced is not
+/// told again …
+void losses_are_told(const trace_world&, const trace_step&, verdicts&);
+/// I13: … and a group that misses a rank, or a life that has ended, is loaded with no attempt.
+void placed_on_whole_groups(const trace_world&, const trace_step&, verdicts&);
+
 /// I14 at the end: a source was told of no receipt that no lane has sent.
 void receipts_were_sent(const trace_world&, const trace_ends&, verdicts&);
 /// I15: every request of a node that closed in order has exactly one outcome.

@@ -1,5 +1,5 @@
-// I8, I16, as the messages of requests and attempts show them: whoever ends tells those who work
-// for it, and waits for those who hold memory for it.
+// I8, I15, I16, as the messages of requests and attempts show them: whoever ends tells those who
+// work for it, and waits for those who hold memory for it.
 #include "protocol/invariants.hpp"
 
 namespace baton::protocol::invariants {
@@ -62,6 +62,16 @@ void who_ends_tells(const trace_world& world, const trace_step& step, verdicts& 
   if (request != world.requests.end() && request->second.gone_at)
     out.add({"I16", step.record.actor + " ends after its request is gone",
              {*request->second.gone_at, step.index}, {}});
+}
+
+void deadline_ends_it(const trace_world& world, const trace_step& step, verdicts& out) {
+  if (!step.at("request") || !std::holds_alternative<deadline_reached>(step.fact)
+      || step.section.lost > 0 || step.did("request_ended"))
+    return;
+  const auto request = world.requests.find(step.record.request);
+  if (request != world.requests.end() && request->second.opened_at && !request->second.ended_at)
+    out.add({"I15", step.record.actor + " goes on after its deadline",
+             {*request->second.opened_at, step.index}, {}});
 }
 
 } // namespace baton::protocol::invariants

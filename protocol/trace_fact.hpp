@@ -22,7 +22,8 @@ using trace_fact
                  submit_request, frame_forwarded, request_ended, group_lost, run_step, poison_rank,
                  step_completed, step_failed, rank_lost, source_ready, reserve_granted,
                  prefill_accepted, source_released, reservation_quarantined, revoke_reservation,
-                 cancel_source>;
+                 cancel_source, deadline_reached, expect_cluster, node_joined, node_lost,
+                 place_attempt, attempt_placed, attempt_drained>;
 
 /// One record in causal order, as the invariants get it.
 struct trace_step {

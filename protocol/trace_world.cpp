@@ -279,6 +279,13 @@ struct applier {
   void operator()(const step_completed&) {} // these three: trace_groups.cpp
   void operator()(const step_failed&) {}
   void operator()(const rank_lost&) {}
+  void operator()(const deadline_reached&) {}
+  void operator()(const expect_cluster&) {} // these six: trace_members.cpp
+  void operator()(const node_joined&) {}
+  void operator()(const node_lost&) {}
+  void operator()(const place_attempt&) {}
+  void operator()(const attempt_placed&) {}
+  void operator()(const attempt_drained&) {}
 };
 
 /// The last of these charges that was granted for the sequence; null where there is none.
@@ -304,6 +311,7 @@ void trace_world::apply(const trace_step& step) {
   if (step.at("rank_group") && step.did("poison_rank"))
     poisoned_leaders.insert(step.key.section);
   note_group(*this, step);
+  note_members(*this, step);
   if (step.at("attempt"))
     debts[step.key.actor] = after(debts[step.key.actor], step);
   if (step.at("request") && step.did("end_actor"))

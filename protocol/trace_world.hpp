@@ -7,6 +7,7 @@
 #include "protocol/trace_fact.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -168,6 +169,21 @@ struct group_facts {
   record_at lost_at;                                      ///< a rank of it
 };
 
+/// A group's ranks as the router has been told of them: a life for each, zero while it is absent.
+struct member_facts {
+  std::vector<incarnation> lives;
+  record_at told_at; ///< of the last rank that came or went
+
+  bool is_whole() const;
+};
+using members_facts = std::map<group_name, member_facts>;
+
+/// Where an attempt was sent, and what the router knew when it was.
+struct placement_facts {
+  std::size_t at = 0;
+  std::shared_ptr<const members_facts> known;
+};
+
 struct fence {
   std::set<std::uint32_t> sections; ///< lives of the group that was lost
   std::size_t at = 0;
@@ -194,6 +210,8 @@ struct trace_world {
   std::unordered_map<std::uint32_t, attempt_debts_facts> debts; ///< by the attempts' actors
   std::map<std::uint32_t, group_facts> groups;          ///< by their leaders' sections
   std::set<std::uint32_t> poisoned_leaders;             ///< sections
+  std::map<std::uint32_t, std::shared_ptr<members_facts>> members; ///< by their routers' sections
+  std::map<attempt_id, placement_facts> placements;                ///< of those not drained
   std::unordered_map<std::uint32_t, std::vector<fence>> fences; ///< by actor
   std::set<std::uint32_t> seen_sections;
   std::uint64_t turn = 0; ///< steps taken in so far
@@ -225,6 +243,9 @@ std::string group_of_node(const std::string& node);
 
 /// Takes in what a group's leader and its ranks say of their steps.
 void note_group(trace_world& world, const trace_step& step);
+
+/// Takes in what a router hears of nodes, and where it places attempts.
+void note_members(trace_world& world, const trace_step& step);
 
 /// Which schedule a run_step belongs to, and how it compares: slices as text.
 schedule_key schedule_of(const trace_step& step, const run_step& e);

@@ -21,4 +21,7 @@ drawn_conversation draw_conversation(std::uint32_t seed);
 /// One pool with little of everything, and those who ask it; whatever it does wrong.
 void play_pool(std::uint64_t seed, tests::conversation_trace& trace);
 
+/// A router whose nodes come, go and come back, and the attempts that it places meanwhile.
+void play_members(std::uint64_t seed, tests::conversation_trace& trace);
+
 } // namespace baton::mutants

@@ -26,6 +26,20 @@ struct driver {
   std::string (*hunt)(progress& at);
 };
 
+/// A moment that is looked at on its own: says what is wrong with it, or nothing.
+using scene = std::string (*)();
+
+/// One after the other, each a run, until one says something.
+inline std::string play(const std::vector<scene>& scenes, progress& at) {
+  for (const scene s : scenes) {
+    ++at.tries;
+    const std::string what = s();
+    if (!what.empty())
+      return what;
+  }
+  return "";
+}
+
 std::vector<driver> conversation_drivers();
 std::vector<driver> trace_drivers();
 std::vector<driver> rank_drivers();

@@ -117,13 +117,7 @@ std::string floors() {
 }
 
 std::string endings(progress& at) {
-  for (const auto scene : {both_sides_are_told, debts, cancelled_request, silence, floors}) {
-    ++at.tries;
-    const std::string what = scene();
-    if (!what.empty())
-      return what;
-  }
-  return "";
+  return play({both_sides_are_told, debts, cancelled_request, silence, floors}, at);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "protocol/membership.hpp"
 #include "protocol/splitmix.hpp"
 #include "tests/mutants/driver.hpp"
+#include "tests/mutants/drawn_conversation.hpp"
 
 #include <algorithm>
 #include <set>
@@ -21,7 +22,8 @@ const char* const names[groups] = {"D3", "P7", "P8"};
 
 class cluster_world {
 public:
-  explicit cluster_world(std::uint64_t seed) : chance_(seed) {
+  explicit cluster_world(std::uint64_t seed, tests::conversation_trace* trace = nullptr)
+    : chance_(seed), trace_(trace) {
     expect_cluster e;
     for (std::uint32_t g = 0; g < groups; ++g)
       e.groups.push_back({{names[g]}, g == 0 ? group_role::decode : group_role::prefill, ranks});
@@ -107,6 +109,8 @@ private:
 
   void place() {
     const attempt_id id{{1, ++attempts_}, 1, {1}};
+    if (trace_ != nullptr)
+      return at_attempt(id, start_attempt{id, {}, 0}); // which asks for a place itself
     take(place_attempt{id, {}});
     const bool possible = whole(0) && (whole(1) || whole(2));
     if (possible != placed_.has_value())
@@ -146,8 +150,11 @@ private:
     placed_.reset();
     admitted_ = false;
     lost_.clear();
+    const char* before = name_of(state_);
     auto result = membership::step(std::move(state_), e, {});
     state_ = std::move(result.state);
+    if (trace_ != nullptr)
+      tell(e, before, result.effects);
     for (const auto& effect : result.effects) {
       if (const auto* placed = std::get_if<attempt_placed>(&effect))
         placed_ = *placed;
@@ -155,6 +162,50 @@ private:
       if (const auto* lost = std::get_if<group_lost>(&effect))
         lost_.insert(lost->group.value);
     }
+  }
+
+  // -- where there is a trace: the attempts, as the router's node would record them
+
+  using membership_effects = std::vector<membership::effect>;
+  void tell(const membership::event& e, const char* before, const membership_effects& effects) {
+    trace_->handled("membership",
+                    {std::visit([](const auto& x) { return std::decay_t<decltype(x)>::type; }, e),
+                     tests::json_of(e), before, name_of(state_), tests::names_of(effects)},
+                    {});
+    for (const auto& effect : effects)
+      std::visit(overloaded{
+                   [&](const attempt_placed& x) { at_attempt(x.attempt, x); },
+                   [&](const place_refused& x) { at_attempt(x.attempt, x); },
+                   [&](const group_lost& x) {
+                     const auto all = placed_attempts_; // some end
+                     for (const auto& [id, state] : all)
+                       at_attempt(id, x);
+                   },
+                   [](const auto&) {},
+                 },
+                 effect);
+    trace_->ends_handling();
+  }
+  void at_attempt(const attempt_id& id, const attempt::event& e) {
+    auto& state = placed_attempts_[id];
+    const char* before = name_of(state);
+    auto result = attempt::step(std::move(state), e, {});
+    state = std::move(result.state);
+    trace_->handled("attempt " + std::to_string(id.request.low),
+                    {std::visit([](const auto& x) { return std::decay_t<decltype(x)>::type; }, e),
+                     tests::json_of(e), before, name_of(state), tests::names_of(result.effects)},
+                    {});
+    for (const auto& effect : result.effects)
+      std::visit(overloaded{
+                   [&](const place_attempt& x) { take(x); },
+                   [&](const attempt_drained& x) {
+                     placed_attempts_.erase(id);
+                     take(x);
+                   },
+                   [](const auto&) {},
+                 },
+                 effect);
+    trace_->ends_handling();
   }
 
   void expect_lost(const std::string& group) {
@@ -166,12 +217,14 @@ private:
   }
 
   void breach(const std::string& sentence) {
-    if (broken_.empty())
+    if (broken_.empty() && trace_ == nullptr) // where there is a trace, that is the judge
       broken_ = sentence;
   }
 
   splitmix chance_;
+  tests::conversation_trace* trace_ = nullptr;
   membership::state state_;
+  std::map<attempt_id, attempt::state> placed_attempts_; ///< where there is a trace
   node nodes_[groups][ranks];
   std::vector<old_life> ending_; ///< their loss is still to be noticed
   std::set<request_id> open_;
@@ -194,6 +247,11 @@ std::string members_at_random(progress& at) {
 }
 
 } // namespace
+
+void play_members(std::uint64_t seed, tests::conversation_trace& trace) {
+  progress unseen;
+  static_cast<void>(cluster_world(seed, &trace).run(unseen));
+}
 
 std::vector<driver> member_drivers() {
   return {{"members", "the router's membership while nodes come, go and come back",

@@ -11,6 +11,8 @@
 #include "tests/protocol/trace_cluster.hpp"
 #include "tests/sim/recorder.hpp"
 
+#include <algorithm>
+
 namespace baton::mutants {
 
 namespace {
@@ -83,9 +85,11 @@ played converse(const tests::conversation_setup& setup, const tests::chooser& ch
   return p;
 }
 
+// Disturbances.
 void nothing(tests::conversation&) {}
 void cancel(tests::conversation& c) { c.cancel(); }
 void expire(tests::conversation& c) { c.expire_leases(); }
+void reach_deadline(tests::conversation& c) { c.reach_deadline(); }
 void fail_kernel(tests::conversation& c) { c.fail_rank({1}, false); }
 void lose_rank(tests::conversation& c) { c.fail_rank({1}, true); }
 
@@ -125,12 +129,14 @@ std::string undisturbed(progress& at) {
 }
 
 template <class Disturbance>
-std::string at_every_step(const Disturbance& disturb, std::uint32_t retries, progress& at) {
+std::string at_every_step(const Disturbance& disturb, std::uint32_t retries, progress& at,
+                          std::int64_t deadline_ms = 0, std::uint32_t stride = 3) {
   for (const auto& shape : shapes) {
     bool going = true;
-    for (std::uint32_t step = 0; going; step += 3) {
+    for (std::uint32_t step = 0; going; step += stride) {
       auto setup = plain(shape);
       setup.shape.retries = retries;
+      setup.deadline_ms = deadline_ms;
       const auto p = converse(setup, tests::in_order, step, disturb, at);
       if (!p.said.empty())
         return p.said;
@@ -142,17 +148,68 @@ std::string at_every_step(const Disturbance& disturb, std::uint32_t retries, pro
 
 std::string cancelled(progress& at) { return at_every_step(cancel, 0, at); }
 std::string expired(progress& at) { return at_every_step(expire, 0, at); }
+std::string late(progress& at) { return at_every_step(reach_deadline, 0, at, 500, 9); }
 std::string failing(progress& at) { return at_every_step(fail_kernel, 1, at); }
 std::string losing(progress& at) { return at_every_step(lose_rank, 0, at); }
 
-/// A pool alone, in want of everything.
-std::string pools(progress& at) {
+/// Message `nth` between two nodes comes once more: as soon as time may pass, which it does from
+/// some step on until the word is there.
+std::string repeated_at_every_step(const tests::hand_off_shape& shape, std::uint32_t nth,
+                                   progress& at) {
+  bool going = true;
+  for (std::uint32_t step = 0; going; step += 3) {
+    std::uint32_t words = 0;
+    bool hurries = false;
+    const auto choose = [&](tests::choice what, std::uint32_t bound) {
+      if (what == tests::choice::next)
+        return hurries ? bound - 1 : 0U;
+      return static_cast<std::uint32_t>(words++ == nth ? tests::fate::comes_twice
+                                                       : tests::fate::arrives);
+    };
+    const auto is_late = [](const std::string& word) {
+      return word.find(": late ") != std::string::npos;
+    };
+    const auto hurry = [&](tests::conversation& c) {
+      hurries = words > nth && std::none_of(c.log().begin(), c.log().end(), is_late);
+      while (hurries && c.advance())
+        hurries = !is_late(c.log().back());
+    };
+    const auto p = converse(plain(shape), choose, step, hurry, at);
+    if (!p.said.empty())
+      return p.said;
+    going = !p.ended_before;
+  }
+  return "";
+}
+
+/// The prompt is sent to the source once more when it may have let go of it already: then a second
+/// hold asks whether it may send.
+std::string asked_twice(progress& at) {
+  const auto& shape = shapes.front();
+  for (std::uint32_t nth = 0;; ++nth) {
+    std::uint32_t words = 0;
+    const auto choose = [&words, nth](tests::choice what, std::uint32_t) {
+      const bool repeated = what == tests::choice::fate && words++ == nth;
+      return static_cast<std::uint32_t>(repeated ? tests::fate::comes_twice : tests::fate::arrives);
+    };
+    tests::conversation probe(plain(shape), choose);
+    while (words <= nth)
+      if (!probe.advance())
+        return "";
+    const std::string& word = probe.fated();
+    if (word.find(": start_prefill") != std::string::npos)
+      return repeated_at_every_step(shape, nth, at);
+  }
+}
+
+/// One machine alone, without the rest of its cluster.
+std::string alone(void (*play)(std::uint64_t, tests::conversation_trace&), progress& at) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     ++at.tries;
     tests::conversation_trace trace;
     try {
       const replay_assertions throwing;
-      play_pool(seed, trace);
+      play(seed, trace);
     } catch (const assertion_broken& e) {
       at.note("assertion: " + e.what);
     }
@@ -162,6 +219,11 @@ std::string pools(progress& at) {
   }
   return "";
 }
+
+/// A pool in want of everything.
+std::string pools(progress& at) { return alone(play_pool, at); }
+/// A router whose nodes come, go and come back.
+std::string members(progress& at) { return alone(play_members, at); }
 
 std::string interleaved(progress& at) {
   for (std::uint32_t seed = 0; seed < conversations_max; ++seed) {
@@ -215,7 +277,7 @@ std::string traces(progress& at) {
   if (said.empty())
     said = hand_offs(true, at);
   for (const auto play : {undisturbed, pools, interleaved, cancelled, expired, failing, losing,
-                          simulated})
+                          simulated, members, late, asked_twice})
     if (said.empty())
       said = play(at);
   return said;

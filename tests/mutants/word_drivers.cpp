@@ -253,16 +253,10 @@ std::string deadline() {
 }
 
 std::string words(progress& at) {
-  for (const auto scene :
-       {commit_words, differing_states, false_offers, repeated_offer, repeated_question,
-        second_source, late_offer, receipt_words, landing_words,
-        claim_words, frame_words, visible_output, deadline}) {
-    ++at.tries;
-    const std::string what = scene();
-    if (!what.empty())
-      return what;
-  }
-  return "";
+  return play({commit_words, differing_states, false_offers, repeated_offer, repeated_question,
+               second_source, late_offer, receipt_words, landing_words, claim_words, frame_words,
+               visible_output, deadline},
+              at);
 }
 
 } // namespace

@@ -26,6 +26,7 @@ conversation::conversation(const conversation_setup& setup, chooser choose,
   request_.name = "request";
   request_spec spec = sample_spec(setup.shape);
   spec.fault.manifest_field = setup.falsified;
+  spec.deadline_ms = setup.deadline_ms;
   if (trace_ != nullptr)
     trace_->heard("client", "client", submit_request{spec, {}, sample_prompt()}, now_);
   tell("client", request_, open_request{sample_attempt().request, spec, {1}});
@@ -120,6 +121,14 @@ void conversation::expire_leases() {
   for (auto& [number, r] : reservations_)
     if (!std::holds_alternative<reservation::nascent>(r.state))
       take(r, lease_expired{});
+  check_pools();
+}
+
+void conversation::reach_deadline() {
+  now_ = after_ms(now_, setup_.deadline_ms);
+  log_.push_back("the deadline is reached");
+  if (!std::holds_alternative<request::nascent>(request_.state))
+    take(request_, deadline_reached{});
   check_pools();
 }
 

@@ -50,6 +50,7 @@ struct conversation_setup {
   std::int64_t lease_ms = sample_lease_ms;
   std::string falsified{}; ///< field of the offered manifest; "": none
   bool states_differ = false;     ///< the ranks hand over different final hidden states
+  std::int64_t deadline_ms = 0; ///< of the request; 0: none
   bool landings_repeated = false; ///< the device says of each piece twice that it has landed
 };
 
@@ -66,6 +67,8 @@ public:
 
   void cancel(); ///< the client's word is on its way
   void expire_leases(); ///< the destination's clock reaches the end of every lease, now
+
+  void reach_deadline(); ///< the router's clock reaches that of the request, now
 
   /// From now on kernels of a decode rank, where there is such a rank, end with an error; `gone`:
   /// it says nothing more, its lanes have no end, and its group hears that it is lost.

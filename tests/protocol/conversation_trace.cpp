@@ -53,6 +53,7 @@ json json_of(const source_hold::event& e) { return fields_of(e); }
 json json_of(const lane::event& e) { return fields_of(e); }
 json json_of(const feed::event& e) { return fields_of(e); }
 json json_of(const rank_group::event& e) { return fields_of(e); }
+json json_of(const membership::event& e) { return fields_of(e); }
 
 conversation_trace::conversation_trace() {
   const auto add = [&](const std::string& node, const incarnation& life) {

@@ -7,6 +7,7 @@
 #include "protocol/block_pool.hpp"
 #include "protocol/feed.hpp"
 #include "protocol/lane.hpp"
+#include "protocol/membership.hpp"
 #include "protocol/rank_group.hpp"
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
@@ -34,6 +35,7 @@ protocol::json json_of(const protocol::source_hold::event&);
 protocol::json json_of(const protocol::lane::event&);
 protocol::json json_of(const protocol::feed::event&);
 protocol::json json_of(const protocol::rank_group::event&);
+protocol::json json_of(const protocol::membership::event&);
 
 class conversation_trace {
 public:

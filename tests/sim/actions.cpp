@@ -110,9 +110,10 @@ void world::add_ordinary(std::vector<action>& out) const {
   }
   for (std::size_t i = 0; i < parties_.size(); ++i) {
     const party& p = parties_[i];
-    if (address::unpacked(p.who).what == kind::attempt && has_been_placed(p)
+    if (address::unpacked(p.who).what == kind::attempt
         && ((p.knows.decode_pool != 0 && !lives(p.knows.decode_pool))
-            || (p.knows.prefill_pool != 0 && !lives(p.knows.prefill_pool))))
+            || (p.knows.prefill_pool != 0 && !lives(p.knows.prefill_pool)))
+        && has_been_placed(p))
       add(what::learn, i);
   }
 }
@@ -141,7 +142,8 @@ void world::add_faults(std::vector<action>& out) const {
   };
   if (left_.losses > 0 || left_.copies > 0)
     for (std::size_t i = 0; i < mail_.size(); ++i) {
-      if (mail_[i].local || mail_[i].what == letter::start || !may_arrive(i))
+      if (mail_[i].local || mail_[i].what == letter::start || !may_arrive(i)
+          || (setup_->first_only && request_of(mail_[i]) != 0))
         continue;
       if (left_.copies > 0)
         add(what::repeat, i);
@@ -154,7 +156,7 @@ void world::add_faults(std::vector<action>& out) const {
         out.push_back({what::spoil, false, static_cast<std::uint16_t>(i),
                        static_cast<std::uint16_t>(__builtin_ctz(posted))});
   if (left_.cancels > 0)
-    for (std::size_t i = 0; i < clients_.size(); ++i)
+    for (std::size_t i = 0; i < (setup_->first_only ? 1 : clients_.size()); ++i)
       if (clients_[i].outcome == 0)
         add(what::cancel, i);
   for (std::uint8_t g = 0; g < groups_.size(); ++g) {
@@ -190,7 +192,8 @@ void world::pass_time(std::int64_t ms) {
     g.now_ms += ms;
 }
 
-/// Nothing but timers could happen.
+/// Nothing but timers could happen. An attempt that is still to hear of a loss counts as idle here,
+/// and not in `rests`.
 bool world::idle_before_timers() const {
   return mail_.empty() && sequences_idle()
          && std::all_of(rows_.begin(), rows_.end(),
@@ -201,8 +204,15 @@ bool world::sequences_idle() const {
                       [&](const sequence_row& s) { return computing(s); });
 }
 
+bool world::rests() const {
+  std::vector<action> next;
+  add_ordinary(next);
+  return next.empty();
+}
+
 void world::apply(const action& a) {
   const std::size_t i = a.index;
+  touched_ = {};
   if (bounded() && !a.dull && !healed_)
     --left_.deviations;
   switch (a.kind) {

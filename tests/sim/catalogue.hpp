@@ -13,6 +13,7 @@
 #include "protocol/source_hold.hpp"
 #include "tests/sim/address.hpp"
 #include "tests/sim/encode.hpp"
+#include "tests/sim/looked_up.hpp"
 
 #include <deque>
 #include <string>
@@ -110,13 +111,18 @@ struct block_change {
   std::uint64_t holder = 0; ///< the one that had it, for `free`
 };
 
-/// What one step made: looked up, never computed twice.
+/// What one step made: looked up, never computed twice. Small, and kept beside the step's key: a
+/// look-up is most of a simulated step, and waits for memory.
 struct reaction {
   std::uint32_t next = 0; ///< state
-  std::vector<command> commands;
-  std::vector<block_change> changes; ///< of a pool
-  std::string broken; ///< an assertion or a local invariant that failed; empty: none
+  std::uint32_t first_command = 0;
+  std::uint32_t first_change = 0; ///< of a pool
+  std::uint32_t broken = 0; ///< sentence of an assertion or a local invariant that failed; 0: none
+  std::uint16_t commands = 0;
+  std::uint16_t changes = 0;
   bool asserted = false; ///< the first of the two: there is no next state
+  bool commits = false;  ///< a reservation becomes live
+  bool received = false; ///< a feed ends by its reader's receipt
 };
 
 /// What groups compute; the blocks are those of the actor's own pool.
@@ -182,9 +188,20 @@ public:
   std::uint32_t put_floor(const protocol::lane_floor& f) { return floors_.put(f); }
   const protocol::lane_floor& floor_at(std::uint32_t id) const { return floors_.at(id); }
 
+  /// What `make` gives, or gave for the same `a` and `b`.
+  template <class Make>
+  std::uint32_t look_up(follows what, std::uint32_t a, std::uint32_t b, const Make& make) {
+    return looked_up_.get(what, a, b, make);
+  }
+
   /// The step of `self`'s machine. `now_ms` is that node's clock.
-  const reaction& react(std::uint32_t self, std::uint32_t state, std::uint32_t event,
+  reaction react(std::uint32_t self, std::uint32_t state, std::uint32_t event,
                         std::int64_t now_ms);
+
+  const command& command_at(std::uint32_t i) const { return commands_[i]; }
+  const block_change& change_at(std::uint32_t i) const { return changes_[i]; }
+  /// "" when nothing is broken.
+  const std::string& sentence(const reaction& r) const { return sentences_[r.broken]; }
 
   /// First state of a kind of machine.
   std::uint32_t nascent(kind what);
@@ -193,7 +210,7 @@ public:
   const char* event_name(kind what, std::uint32_t id) const;
 
   /// Distinct steps met so far.
-  std::size_t steps() const { return reactions_.size(); }
+  std::size_t steps() const { return steps_; }
 
 private:
   template <class Machine>
@@ -217,7 +234,13 @@ private:
   };
   struct step_slot {
     step_key key{};
-    std::uint32_t reaction = 0; ///< number + 1; 0: empty
+    reaction made;
+    bool taken = false;
+  };
+  struct sayings { ///< of a step that is being computed
+    std::vector<command> commands;
+    std::vector<block_change> changes;
+    std::string broken;
   };
   std::size_t slot_of(const step_key& k) const;
   void grow();
@@ -225,14 +248,19 @@ private:
   template <kind K>
   reaction compute(const address& self, std::uint32_t state, std::uint32_t event,
                    std::int64_t now_ms);
+  void keep(reaction& r, const sayings& said);
 
   cluster_shape shape_;
   tables_of<machines>::type tables_;
   interned<work> works_;
   interned<block_table> blocks_;
   interned<protocol::lane_floor> floors_;
-  std::deque<reaction> reactions_;
-  std::vector<step_slot> slots_; ///< open addressing: a look-up is most of a simulated step
+  looked_up looked_up_;
+  std::vector<command> commands_;     ///< of all reactions
+  std::vector<block_change> changes_; ///< of all reactions
+  std::vector<std::string> sentences_{""};
+  std::vector<step_slot> slots_; ///< open addressing
+  std::size_t steps_ = 0;
 };
 
 /// Calls `f` with the kind as a constant.

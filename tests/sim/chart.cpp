@@ -24,7 +24,7 @@ public:
     const address a = address::unpacked(who);
     const auto& known = w.known();
     const std::string was = known.state_name(a.what, before);
-    const std::string is = made.broken.empty() ? known.state_name(a.what, made.next) : "BROKEN";
+    const std::string is = made.broken == 0 ? known.state_name(a.what, made.next) : "BROKEN";
     if (was != is)
       lines_.push_back("         " + to_string(a, prefill_groups_) + ": " + was + " -> " + is + " ("
                        + known.event_name(a.what, event) + ")\n");

@@ -55,7 +55,8 @@ void world::check_untouched(const char* done, group_life home, std::uint32_t blo
 
 void world::check_changes(std::uint32_t pool, const reaction& made) {
   const group_life home = address::unpacked(pool).home;
-  for (const block_change& c : made.changes) {
+  for (std::uint32_t i = 0; i < made.changes; ++i) {
+    const block_change& c = known_->change_at(made.first_change + i);
     if (c.now == block_change::to::free) {
       check_untouched("freed", home, c.block);
       for (std::uint8_t r = 0; r < 4; ++r)
@@ -71,12 +72,8 @@ void world::check_changes(std::uint32_t pool, const reaction& made) {
 
 /// I5, I6: at a commit every piece of every lane has landed, each rank's memory holds this
 /// request's prompt, the lease has not ended, and the request says that this attempt owns it.
-void world::check_commit(const party& p, std::uint32_t before, std::uint32_t after) {
-  const auto& is = known_->state<kind::reservation>(after);
-  if (!std::holds_alternative<reservation::live>(is)
-      || std::holds_alternative<reservation::live>(known_->state<kind::reservation>(before)))
-    return;
-  const auto& data = std::get<reservation::live>(is).data;
+void world::check_commit(const party& p) {
+  const auto& data = std::get<reservation::live>(known_->state<kind::reservation>(p.state)).data;
   const auto& granted = data.begun.opened.granted;
   const address self = address::unpacked(p.who);
   const auto now = after_ms({0}, clock_of(p.who));

@@ -47,9 +47,12 @@ void world::admit(std::uint32_t lane) {
   table_row row;
   row.lane = lane;
   row.feed = feed_address(id, group_life_of(opened->source_life)).packed();
-  row.blocks = known_->put_blocks(opened->blocks);
+  row.blocks = known_->look_up(follows::lane_blocks, find(lane)->state, 0,
+                               [&] { return known_->put_blocks(opened->blocks); });
   rows_.push_back(row);
-  tell(lane, lane, kind::lane, known_->put_event<kind::lane>(lane_admitted{id}));
+  tell(lane, lane, kind::lane, known_->look_up(follows::lane_admitted, lane, 0, [&] {
+    return known_->put_event<kind::lane>(lane_admitted{id});
+  }));
 }
 
 void world::revoke(std::uint32_t lane) {
@@ -71,13 +74,19 @@ void world::noticed(const mail& m) {
     return;
   const lane_id lane = opened->lane;
   party& feed = *find(m.to);
-  const auto hear = [&](const auto& e) { step(feed, m.from, known_->put_event<kind::feed>(e)); };
+  const auto hear = [&](follows what, const auto& said) {
+    step(feed, m.from, known_->look_up(what, m.to, 0, [&] {
+      return known_->put_event<kind::feed>(said());
+    }));
+  };
   if (m.what == letter::receipt)
-    hear(receipt_arrived{lane});
+    hear(follows::receipt_arrived, [&] { return receipt_arrived{lane}; });
   else if (m.what == letter::stopped)
-    hear(reader_stopped{lane});
+    hear(follows::reader_stopped, [&] { return reader_stopped{lane}; });
   else
-    hear(offer_rejected{lane, 0, {reason::not_found, "no such lane"}});
+    hear(follows::offer_rejected, [&] {
+      return offer_rejected{lane, 0, {reason::not_found, "no such lane"}};
+    });
 }
 
 void world::notify(const table_row& row, letter what) {
@@ -154,8 +163,12 @@ void world::land(std::size_t index, std::uint32_t piece) {
   }
   row.landed |= bit(piece);
   arrived_ = {++messages_, row.cause};
-  const piece_landed landed{opened->lane, resume ? pieces : piece, block, 64, 5};
-  step(*find(lane), lane, known_->put_event<kind::lane>(landed));
+  const std::uint32_t landed
+    = known_->look_up(follows::piece_landed, lane, row.blocks << 5 | piece, [&] {
+        return known_->put_event<kind::lane>(
+          piece_landed{opened->lane, resume ? pieces : piece, block, 64, 5});
+      });
+  step(*find(lane), lane, landed);
   quiesce_if_idle(index);
 }
 
@@ -177,8 +190,9 @@ void world::quiesce_if_idle(std::size_t index) {
   notify(row, row.received ? letter::receipt : letter::stopped);
   const std::uint32_t lane = row.lane;
   if (const open_lane* opened = opened_lane(lane))
-    tell(lane, lane, kind::lane,
-         known_->put_event<kind::lane>(receives_quiesced{opened->lane}));
+    tell(lane, lane, kind::lane, known_->look_up(follows::receives_quiesced, lane, 0, [&] {
+      return known_->put_event<kind::lane>(receives_quiesced{opened->lane});
+    }));
 }
 
 // ---- kernels ------------------------------------------------------------------------------------
@@ -191,14 +205,16 @@ void world::begin_sequence(std::uint32_t holder, std::uint32_t payload) {
   s.holder = holder;
   s.payload = payload;
   const party* pool = find(address{kind::pool, s.home, 0, 0, 0, {}}.packed());
-  block_table refs;
-  for (const block_id id : w.blocks)
-    std::visit(overloaded{[&](const pool::block_free&) {
-                            breach("I7: a sequence begins on a free block");
-                          },
-                          [&](const auto& b) { refs.push_back({id, b.gen}); }},
-               known_->state<kind::pool>(pool->state).blocks.at(id.value));
-  s.blocks = known_->put_blocks(refs);
+  s.blocks = known_->look_up(follows::sequence_blocks, pool->state, payload, [&] {
+    block_table refs;
+    for (const block_id id : w.blocks)
+      std::visit(overloaded{[](const pool::block_free&) {},
+                            [&](const auto& b) { refs.push_back({id, b.gen}); }},
+                 known_->state<kind::pool>(pool->state).blocks.at(id.value));
+    return known_->put_blocks(refs);
+  });
+  if (known_->blocks_at(s.blocks).size() < w.blocks.size())
+    breach("I7: a sequence begins on a free block");
   sequences_.push_back(s);
 }
 
@@ -224,7 +240,7 @@ void world::compute(std::size_t index, std::uint8_t rank) {
 
 void world::compute_prefill(std::size_t index, std::uint8_t rank) {
   sequence_row& s = sequences_[index];
-  const block_table refs = known_->blocks_at(s.blocks);
+  const block_table& refs = known_->blocks_at(s.blocks);
   const std::uint16_t request = index_of(work_of(s).attempt.request);
   for (std::size_t i = 0; i < refs.size(); ++i) {
     check_touch("I2", "a kernel", s.home, refs[i].block.value, refs[i].gen.value);
@@ -238,9 +254,21 @@ void world::compute_prefill(std::size_t index, std::uint8_t rank) {
   const std::uint32_t holder = s.holder;
   const sequence_id id{s.number};
   const bool cancelled = s.cancelling;
+  const auto say = [&](follows what, const source_hold::event& event) {
+    tell(holder, holder, kind::hold,
+         known_->look_up(what, static_cast<std::uint32_t>(id.value), 0,
+                         [&] { return known_->put_event<kind::hold>(event); }));
+  };
   if (!cancelled)
-    tell(holder, holder, kind::hold, known_->put_event<kind::hold>(prefill_computed{id}));
-  tell(holder, holder, kind::hold, known_->put_event<kind::hold>(sequence_quiesced{id}));
+    say(follows::prefill_computed, prefill_computed{id});
+  say(follows::prefill_quiesced, sequence_quiesced{id});
+}
+
+std::uint32_t world::ready_for(const party& feed, const open_feed& opened) {
+  return known_->look_up(follows::source_ready, feed.state, 0, [&] {
+    return known_->put_event<kind::feed>(
+      source_ready{opened.sequence, opened.prompt_tokens, packed_floats{{1.0F}}});
+  });
 }
 
 /// Tells the rank's feeds how far it has come.
@@ -252,8 +280,7 @@ void world::say_ready(const sequence_row& s, std::uint8_t rank) {
     const open_feed* opened = opened_feed(p.who);
     if (opened == nullptr || opened->sequence.value != s.number)
       continue;
-    const source_ready ready{opened->sequence, opened->prompt_tokens, packed_floats{{1.0F}}};
-    tell(p.who, p.who, kind::feed, known_->put_event<kind::feed>(ready));
+    tell(p.who, p.who, kind::feed, ready_for(p, *opened));
   }
 }
 
@@ -266,8 +293,7 @@ void world::watch_sequence(const party& feed) {
   for (const sequence_row& s : sequences_)
     if (s.home == a.home && s.number == opened->sequence.value
         && (s.ranks_done >> a.source & 1U) != 0) {
-      const source_ready ready{opened->sequence, opened->prompt_tokens, packed_floats{{1.0F}}};
-      tell(feed.who, feed.who, kind::feed, known_->put_event<kind::feed>(ready));
+      tell(feed.who, feed.who, kind::feed, ready_for(feed, *opened));
       return;
     }
 }
@@ -282,23 +308,31 @@ void world::compute_decode(std::size_t index) {
     return;
   }
   const bool last = s.ranks_done + 1U >= w.tokens;
-  const token_emitted token{w.attempt, s.ranks_done, {7},
-                            last ? finish_reason::length : finish_reason::none, {}, 0};
+  const std::uint32_t token
+    = known_->look_up(follows::token_emitted, s.payload, s.ranks_done, [&] {
+        return known_->put_event<kind::request>(
+          token_emitted{w.attempt, s.ranks_done, {7},
+                        last ? finish_reason::length : finish_reason::none, {}, 0});
+      });
+  const std::uint32_t over = known_->look_up(follows::sequence_finished, s.payload, 0, [&] {
+    return known_->put_event<kind::reservation>(
+      sequence_finished{{s.number}, finish_reason::length, {}, w.tokens});
+  });
   ++s.ranks_done;
   s.finished = last;
   const std::uint32_t holder = s.holder;
-  const sequence_finished over{{s.number}, finish_reason::length, {}, w.tokens};
-  tell(holder, request_address(w.attempt.request).packed(), kind::request,
-       known_->put_event<kind::request>(token));
+  tell(holder, request_address(w.attempt.request).packed(), kind::request, token);
   if (last)
-    tell(holder, holder, kind::reservation, known_->put_event<kind::reservation>(over));
+    tell(holder, holder, kind::reservation, over);
 }
 
 void world::quiesced(std::size_t index) {
   const sequence_row s = sequences_[index];
   sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(index));
   tell(s.holder, s.holder, kind::reservation,
-       known_->put_event<kind::reservation>(sequence_quiesced{{s.number}}));
+       known_->look_up(follows::decode_quiesced, s.number, 0, [&] {
+         return known_->put_event<kind::reservation>(sequence_quiesced{{s.number}});
+       }));
 }
 
 } // namespace baton::sim

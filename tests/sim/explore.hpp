@@ -14,6 +14,7 @@ struct explore_limits {
   /// Of so many states one is healed and run to its end, to see that everything drains (I15, I16);
   /// 0: none is.
   std::uint32_t heal_one_in = 256;
+  bool count_rests = false; ///< `rests` and `rests_sum` are wanted
 };
 
 struct exploration {
@@ -24,6 +25,9 @@ struct exploration {
   bool complete = false;        ///< every reachable state was seen
   std::string broken;           ///< "" or the first violation
   std::vector<action> way;      ///< to it, from the start
+  std::uint64_t alone = 0;      ///< states in which one request's actions were enough
+  std::uint64_t rests = 0;      ///< states where nothing but timers and faults could happen
+  std::uint64_t rests_sum = 0;  ///< of their hashes: equal sets, equal sums
   std::uint64_t steps_known = 0; ///< distinct steps of machines
   double seconds = 0;
 };

@@ -45,7 +45,9 @@ void world::restart(std::uint8_t group) {
   g.alive = true;
   const group_life now{group, g.life};
   const address pool{kind::pool, now, 0, 0, 0, {}};
-  const auto event = known_->put_event<kind::pool>(small_pool(setup_->shape, now));
+  const auto event = known_->look_up(follows::form_pool, now.group, now.life, [&] {
+    return known_->put_event<kind::pool>(small_pool(setup_->shape, now));
+  });
   start(pool.packed(), {op::open, kind::pool, pool.packed(), event, 0});
   settle();
 }

@@ -13,42 +13,57 @@ std::uint32_t& world::floor_of(const address& a) {
 }
 
 void world::at_lane_rank(const mail& m) {
-  std::uint32_t& id = floor_of(address::unpacked(m.to));
-  lane_floor floor = known_->floor_at(id);
   const auto& event = known_->event<kind::lane>(m.event);
-  std::optional<lane_stopped> stopped;
-  const auto* open = std::get_if<open_lane>(&event);
-  if (open != nullptr)
-    stopped = meet_absent(floor, *open);
-  else if (const auto* stop = std::get_if<stop_lane>(&event))
-    stopped = meet_absent(floor, *stop);
-  else
+  std::uint32_t& id = floor_of(address::unpacked(m.to));
+  lane_floor floor;
+  const auto meet = [&]() -> std::optional<lane_stopped> {
+    floor = known_->floor_at(id);
+    if (const auto* open = std::get_if<open_lane>(&event))
+      return meet_absent(floor, *open);
+    return meet_absent(floor, std::get<stop_lane>(event));
+  };
+  if (!std::holds_alternative<open_lane>(event) && !std::holds_alternative<stop_lane>(event))
     return; // nobody is here whom it concerns
-  id = known_->put_floor(floor);
-  if (stopped)
-    tell(m.to, m.from, kind::reservation, known_->put_event<kind::reservation>(*stopped));
+  const std::uint32_t answer = known_->look_up(follows::lane_answer, id, m.event, [&] {
+    const auto stopped = meet();
+    return stopped ? known_->put_event<kind::reservation>(*stopped) + 1 : 0;
+  });
+  id = known_->look_up(follows::lane_floor, id, m.event, [&] {
+    static_cast<void>(meet());
+    return known_->put_floor(floor);
+  });
+  if (answer != 0)
+    tell(m.to, m.from, kind::reservation, answer - 1);
   else
     begin(m);
 }
 
 void world::at_feed_rank(const mail& m) {
-  std::uint32_t& id = floor_of(address::unpacked(m.to));
-  lane_floor floor = known_->floor_at(id);
   const auto& event = known_->event<kind::feed>(m.event);
-  std::optional<feed_ending> ended;
-  if (const auto* open = std::get_if<open_feed>(&event))
-    ended = meet_absent(floor, *open);
-  else if (const auto* ask = std::get_if<ask_feed>(&event))
-    ended = meet_absent(floor, *ask);
-  else if (const auto* withdraw = std::get_if<withdraw_feed>(&event))
-    ended = meet_absent(floor, *withdraw);
-  else
+  std::uint32_t& id = floor_of(address::unpacked(m.to));
+  lane_floor floor;
+  const auto meet = [&]() -> std::optional<feed_ending> {
+    floor = known_->floor_at(id);
+    if (const auto* open = std::get_if<open_feed>(&event))
+      return meet_absent(floor, *open);
+    if (const auto* ask = std::get_if<ask_feed>(&event))
+      return meet_absent(floor, *ask);
+    return meet_absent(floor, std::get<withdraw_feed>(event));
+  };
+  if (!std::holds_alternative<open_feed>(event) && !std::holds_alternative<ask_feed>(event)
+      && !std::holds_alternative<withdraw_feed>(event))
     return;
-  id = known_->put_floor(floor);
-  if (ended) {
-    const auto word
-      = std::visit([](const auto& e) { return source_hold::event{e}; }, *ended);
-    tell(m.to, m.from, kind::hold, known_->put_event<kind::hold>(word));
+  const std::uint32_t answer = known_->look_up(follows::feed_answer, id, m.event, [&] {
+    const auto ended = meet();
+    const auto word = [](const auto& e) { return source_hold::event{e}; };
+    return ended ? known_->put_event<kind::hold>(std::visit(word, *ended)) + 1 : 0;
+  });
+  id = known_->look_up(follows::feed_floor, id, m.event, [&] {
+    static_cast<void>(meet());
+    return known_->put_floor(floor);
+  });
+  if (answer != 0) {
+    tell(m.to, m.from, kind::hold, answer - 1);
     return;
   }
   begin(m);

@@ -63,6 +63,27 @@ TEST_CASE("every state of each small world keeps the contract, and there are as 
   }
 }
 
+TEST_CASE("a search that leaves orders out comes to rest in the same states as one of all orders") {
+  world_setup small;
+  small.requests.resize(2);
+  small.shape.prefill_ranks = small.shape.decode_ranks = 1;
+  small.shape.prefill_blocks = small.shape.decode_blocks = 1;
+  small.generations_max = 1;
+  small.merging = true;
+  explore_limits limits;
+  limits.count_rests = true;
+  const exploration all = explore(small, limits);
+  small.reduced = true;
+  const exploration some = explore(small, limits);
+  CHECK(all.complete);
+  CHECK(some.complete);
+  CHECK(some.alone > 0);
+  CHECK(some.states < all.states);
+  CHECK(some.rests > 1);
+  CHECK(some.rests == all.rests);
+  CHECK(some.rests_sum == all.rests_sum);
+}
+
 TEST_CASE("seeded runs of every frame keep the contract and drain, and end the same way twice") {
   check_seeds("small", 1, 20'000);
   check_seeds("retry", 1, 10'000);

@@ -14,11 +14,19 @@ world::world(catalogue& known, const world_setup& setup, observer* watching)
   const std::size_t blocks = std::max(shape.prefill_blocks, shape.decode_blocks);
   memory_.resize(shape.groups() * std::size_t{4} * blocks);
   clients_.resize(setup.requests.size());
+  if (setup.reduced)
+    owners_.resize(shape.groups() * (lives_max + std::size_t{1}));
   for (std::uint8_t g = 0; g < shape.groups(); ++g)
     restart(g);
   for (std::uint16_t i = 0; i < setup.requests.size(); ++i) {
     const address who{kind::request, {}, i, 0, 0, {}};
-    const auto event = known.put_event<kind::request>(small_request(i, setup.requests[i]));
+    const request_plan& plan = setup.requests[i];
+    const std::uint32_t as_number
+      = plan.prompt_blocks | std::uint32_t{plan.output_tokens} << 8
+        | std::uint32_t{plan.retries} << 16 | (plan.waits ? 1U << 24 : 0U);
+    const auto event = known.look_up(follows::open_request, i, as_number, [&] {
+      return known.put_event<kind::request>(small_request(i, plan));
+    });
     start(0, {op::open, kind::request, who.packed(), event, 0});
   }
   settle();
@@ -142,6 +150,8 @@ void world::begin(const mail& m) {
   party born{m.to, known_->nascent(m.event_of), {}};
   if (m.event_of == kind::feed)
     born.knows.hold = m.from;
+  if (setup_->reduced)
+    note_owner(m);
   const auto at = std::lower_bound(parties_.begin(), parties_.end(), m.to,
                                    [](const party& a, std::uint32_t w) { return a.who < w; });
   parties_.insert(at, born);
@@ -152,40 +162,42 @@ void world::step(party& p, std::uint32_t from, std::uint32_t event) {
   ++handled_;
   const std::uint32_t who = p.who;
   const std::uint32_t before = p.state;
-  const reaction& made = known_->react(who, before, event, clock_of(who));
+  const reaction made = known_->react(who, before, event, clock_of(who));
   handling_ = arrived_.id != 0 ? arrived_ : identity{++messages_, 0};
   arrived_ = {};
   if (observer_ != nullptr)
     observer_->stepped(*this, who, from, before, event, made);
-  if (!made.broken.empty())
-    breach(made.broken);
+  if (made.broken != 0)
+    breach(known_->sentence(made));
   if (made.asserted && broken_.empty())
-    broken_ = made.broken; // its process has ended, whoever looks
+    broken_ = known_->sentence(made); // its process has ended, whoever looks
   if (!broken_.empty())
     return;
+  if (setup_->reduced)
+    note_touch(p, event, made.next != before);
   p.state = made.next;
-  if (address::unpacked(who).what == kind::reservation)
-    check_commit(p, before, made.next);
-  if (!made.changes.empty())
+  if (made.commits)
+    check_commit(p);
+  if (made.changes > 0)
     check_changes(who, made);
-  if (address::unpacked(who).what == kind::feed)
-    note_receipt(who, before, made.next);
-  for (const command& c : made.commands)
-    run(who, c);
+  if (made.received)
+    note_receipt(who, before);
+  for (std::uint32_t i = 0; i < made.commands; ++i)
+    run(who, known_->command_at(made.first_command + i));
   handling_ = {};
 }
 
 /// The rank remembers that a feed ended by its reader's receipt.
-void world::note_receipt(std::uint32_t who, std::uint32_t before, std::uint32_t after) {
-  if (!std::holds_alternative<feed::received>(known_->state<kind::feed>(after)))
-    return;
-  const open_feed* opened = opened_of(known_->state<kind::feed>(before));
-  if (opened == nullptr)
-    return;
+void world::note_receipt(std::uint32_t who, std::uint32_t before) {
   std::uint32_t& id = floor_of(address::unpacked(who));
-  lane_floor floor = known_->floor_at(id);
-  floor.note_received(opened->lane.destination, opened->source_blocks.front());
-  id = known_->put_floor(floor);
+  id = known_->look_up(follows::receipt_floor, id, before, [&] {
+    const open_feed* opened = opened_of(known_->state<kind::feed>(before));
+    if (opened == nullptr)
+      return id;
+    lane_floor floor = known_->floor_at(id);
+    floor.note_received(opened->lane.destination, opened->source_blocks.front());
+    return known_->put_floor(floor);
+  });
 }
 
 void world::run(std::uint32_t self, const command& c) {
@@ -219,8 +231,11 @@ void world::run(std::uint32_t self, const command& c) {
     m.to = address{kind::lane, feed.peer, feed.number, feed.source, feed.destination, {}}.packed();
     m.event = 1U << c.number;
     m.blocks = 0;
-    if (const open_feed* opened = opened_feed(self))
-      m.blocks = known_->put_blocks(opened->source_blocks);
+    if (const party* p = find(self))
+      m.blocks = known_->look_up(follows::feed_blocks, p->state, 0, [&] {
+        const open_feed* opened = opened_feed(self);
+        return opened == nullptr ? 0 : known_->put_blocks(opened->source_blocks);
+      });
     post(m);
     break;
   }
@@ -296,15 +311,20 @@ void world::place(std::uint32_t who) {
   };
   const group_life from = life(source);
   const group_life into = life(destination);
-  attempt_placed placed{id, {{group_text({from.group, 0}, shape.prefill_groups)},
-                             shape.prefill_ranks, {}},
-                        {group_text({into.group, 0}, shape.prefill_groups)}};
-  for (std::uint8_t r = 0; r < shape.prefill_ranks; ++r)
-    placed.source.ranks.push_back(life_of(from, r));
+  const std::uint32_t lives = from.group | std::uint32_t{from.life} << 8
+                              | std::uint32_t{into.group} << 16 | std::uint32_t{into.life} << 24;
+  const std::uint32_t event = known_->look_up(follows::attempt_placed, who, lives, [&] {
+    attempt_placed placed{id, {{group_text({from.group, 0}, shape.prefill_groups)},
+                               shape.prefill_ranks, {}},
+                          {group_text({into.group, 0}, shape.prefill_groups)}};
+    for (std::uint8_t r = 0; r < shape.prefill_ranks; ++r)
+      placed.source.ranks.push_back(life_of(from, r));
+    return known_->put_event<kind::attempt>(placed);
+  });
   party* p = find(who);
   p->knows.decode_pool = address{kind::pool, into, 0, 0, 0, {}}.packed();
   p->knows.prefill_pool = address{kind::pool, from, 0, 0, 0, {}}.packed();
-  tell(who, who, kind::attempt, known_->put_event<kind::attempt>(placed));
+  tell(who, who, kind::attempt, event);
 }
 
 } // namespace baton::sim

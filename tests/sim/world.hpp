@@ -7,7 +7,7 @@
 #include "tests/sim/catalogue.hpp"
 #include "tests/sim/samples.hpp"
 
-#include <array>
+#include <optional>
 
 namespace baton::sim {
 
@@ -35,6 +35,15 @@ struct world_setup {
   bool merging = false;      ///< for searching: equal messages under way are one
   bool local_queues = false; ///< mailboxes of one node's actors interleave; else one runs to rest
   std::uint8_t generations_max = 0; ///< runs that grant a block more often are cut; 0: none are
+  bool first_only = false; ///< the first request alone meets losses, copies and cancels
+  bool reduced = false;    ///< for searching: requests that do not meet are not interleaved
+};
+
+/// What an action touched.
+struct footprint {
+  std::uint32_t requests = 0; ///< by bit: whose actors were stepped
+  bool admits = false;        ///< a pool was asked for room
+  bool frees = false;         ///< a pool's ledger changed otherwise
 };
 
 struct party {
@@ -147,6 +156,20 @@ public:
   /// Whatever is not at rest; empty when all requests have ended and all memory is free (I15, I16).
   std::vector<std::string> not_drained() const;
 
+  // commuting.cpp: which requests can be looked at one after the other (docs/searching.md)
+  /// The request whose actors alone an action concerns; none: nobody's, or nobody knows.
+  std::optional<std::uint8_t> request_of(const action& a) const;
+  /// True when requests meet in nothing but their pools' ledgers, now and until one is admitted.
+  bool is_separable() const;
+  /// True when the request asks no pool for room any more, whatever happens.
+  bool is_settled(std::uint8_t request) const;
+  /// Of the last action.
+  const footprint& touched() const { return touched_; }
+  /// Nothing but timers and faults could happen.
+  bool rests() const;
+  /// The same for worlds that differ in the order of free blocks alone.
+  std::uint64_t rest_hash() const;
+
   /// The canonical bytes of everything that decides what can still happen.
   void save(std::vector<std::uint32_t>& out) const;
   void load(const std::uint32_t*& in);
@@ -200,7 +223,7 @@ private:
   void step(party& p, std::uint32_t from, std::uint32_t event);
   void run(std::uint32_t self, const command& c);
   void begin(const mail& m);
-  void note_receipt(std::uint32_t who, std::uint32_t before, std::uint32_t after);
+  void note_receipt(std::uint32_t feed, std::uint32_t before);
   void tell(std::uint32_t from, std::uint32_t to, kind event_of, std::uint32_t event);
   void start(std::uint32_t from, const command& c);
 
@@ -230,6 +253,7 @@ private:
   void compute_prefill(std::size_t index, std::uint8_t rank);
   void compute_decode(std::size_t index);
   void say_ready(const sequence_row& s, std::uint8_t rank);
+  std::uint32_t ready_for(const party& feed, const protocol::open_feed& opened);
   void watch_sequence(const party& feed);
   void begin_sequence(std::uint32_t holder, std::uint32_t payload);
   void cancel_sequence(std::uint32_t holder, std::uint32_t number);
@@ -238,6 +262,16 @@ private:
   // world_bytes.cpp
   std::size_t words_max() const;
   void save_devices(std::uint32_t*& at) const;
+
+  // commuting.cpp
+  std::optional<std::uint8_t> owner_of(std::uint32_t who) const;
+  std::optional<std::uint8_t> request_of(const mail& m) const;
+  std::uint32_t* owners_of(group_life home);
+  void note_owner(const mail& begun);
+  void note_touch(const party& p, std::uint32_t event, bool changed);
+  bool holds(group_life home, std::uint64_t number) const;
+  bool is_current(const mail& m) const;
+  bool asks_for_room(const mail& m) const;
 
   // actions.cpp
   bool has_been_placed(const party& p) const;
@@ -267,7 +301,7 @@ private:
   void check_untouched(const char* done, group_life home, std::uint32_t block);
   void check_touch(const char* id, const char* who, group_life home, std::uint32_t block,
                    std::uint64_t gen);
-  void check_commit(const party& p, std::uint32_t before, std::uint32_t after);
+  void check_commit(const party& p);
   void check_reads(const sequence_row& s, std::uint8_t rank);
   void check_client(std::uint32_t attempt, const command& c);
   bool block_is(group_life home, std::uint32_t block, std::uint64_t gen) const;
@@ -287,6 +321,9 @@ private:
   std::vector<group_row> groups_;
   std::vector<std::uint32_t> floors_; ///< by group and rank: what may not begin there any more
   std::vector<std::uint16_t> memory_; ///< by group, rank, block: who wrote it; 0: poison
+  /// By group and life, four bits for each number that its pool has given: the request, from 1.
+  /// Kept in reduced worlds; elsewhere empty.
+  std::vector<std::uint32_t> owners_;
   bool healed_ = false;
   std::int64_t router_ms_ = 0; ///< the router's clock
   // Not part of the state.
@@ -294,6 +331,7 @@ private:
   std::string broken_;
   bool judging_ = true;
   bool cut_ = false;
+  footprint touched_;
   std::uint64_t handled_ = 0;
   observer* observer_ = nullptr;
   std::uint32_t messages_ = 0; ///< so far

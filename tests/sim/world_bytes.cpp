@@ -72,7 +72,7 @@ mail get_mail(const std::uint32_t*& in) {
 std::size_t world::words_max() const {
   return 16 + groups_.size() * 3 + parties_.size() * 5 + mail_.size() * 5 + timers_.size() * 4
          + rows_.size() * 7 + sequences_.size() * 5 + clients_.size() + memory_.size()
-         + floors_.size();
+         + floors_.size() + owners_.size();
 }
 
 void world::save(std::vector<std::uint32_t>& words) const {
@@ -140,6 +140,8 @@ void world::save_devices(std::uint32_t*& at) const {
     out.put(m);
   for (const std::uint32_t f : floors_)
     out.put(f);
+  for (const std::uint32_t o : owners_)
+    out.put(o);
   at = out.at;
 }
 
@@ -212,6 +214,8 @@ void world::load(const std::uint32_t*& in) {
     m = static_cast<std::uint16_t>(*in++);
   for (std::uint32_t& f : floors_)
     f = *in++;
+  for (std::uint32_t& o : owners_)
+    o = *in++;
   local_.clear();
   broken_.clear();
   cut_ = false;

@@ -40,6 +40,14 @@ world_setup asymmetric(world_setup s, std::uint8_t prefill_ranks, std::uint8_t d
   return s;
 }
 
+/// In any order, but requests that do not meet are looked at one after the other; what goes wrong
+/// goes wrong for the first.
+world_setup apart(world_setup s) {
+  s.reduced = true;
+  s.first_only = true;
+  return s;
+}
+
 /// Mailboxes of one node interleave too, and each keeps its order.
 world_setup interleaved(world_setup s) {
   s.local_queues = true;
@@ -99,6 +107,11 @@ std::vector<small_world> make() {
   add(cluster("1 request, 2 ranks, cancel", 1, 1, 2), one(&b::cancels), 4'488'662, where::long_run);
   add(cluster("1 request, 2 ranks, crash", 1, 1, 2), one(&b::crashes), 1'295'467, where::long_run);
   add(interleaved(cluster("1 request, 1 rank, mailboxes", 1, 1, 1)), {}, 348'245);
+  // Complete, without the orders that differ in nothing.
+  add(apart(cluster("2 requests, 1 block, 1 rank", 2, 1, 1)), {}, 297'503);
+  add(apart(cluster("2 requests, 1 block, 1 rank, loss", 2, 1, 1)), one(&b::losses), 944'723);
+  add(apart(cluster("2 requests, 1 block, 1 rank, cancel", 2, 1, 1)), one(&b::cancels), 2'701'873,
+      where::long_run);
   // Bounded: at most so many steps out of the ordinary, faults included.
   add(cluster("2 requests, 1 block, 2 ranks", 2, 1, 2), at_most(3), 872'439);
   add(patient(cluster("2 requests waiting, 1 block, 2 ranks", 2, 1, 2)), at_most(3), 2'438'434);
