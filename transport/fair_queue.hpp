@@ -45,19 +45,22 @@ public:
   /// The oldest of the lane whose turn it is; not of an empty queue.
   Item& front() { return present()->second.items.front(); }
 
-  /// The front's lane has had `bytes` more. With `done` the front is taken out; else it stays the
-  /// lane's oldest.
-  void serve(std::uint64_t bytes, bool done) {
+  /// Everything that waits of the lane whose turn it is, oldest first; not of an empty queue.
+  std::deque<Item>& front_line() { return present()->second.items; }
+
+  /// The front's lane has had `bytes` more, and its `finished` oldest are taken out. What has been
+  /// served in part stays the lane's oldest.
+  void serve(std::uint64_t bytes, std::size_t finished) {
     const auto at = present();
     line& served = at->second;
     leave(at->first, served);
     now_bytes_ = std::max(now_bytes_, served.served_bytes);
     served.served_bytes += bytes;
     served.last_turn = ++turn_;
-    if (done) {
-      served.items.pop_front();
-      --size_;
-    }
+    BATON_ASSERT(finished <= served.items.size());
+    served.items.erase(served.items.begin(),
+                       served.items.begin() + static_cast<std::ptrdiff_t>(finished));
+    size_ -= finished;
     if (served.items.empty())
       lines_.erase(at);
     else

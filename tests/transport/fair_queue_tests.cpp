@@ -89,6 +89,18 @@ TEST_CASE("fair queue: an item that is served in parts stays its lane's oldest")
   CHECK(queue.front() == 'b');
 }
 
+TEST_CASE("fair queue: several of one lane are served as one turn") {
+  fair_queue<char> queue;
+  push(queue, 1, "abcd");
+  push(queue, 2, "x");
+  CHECK(queue.front_line().size() == 4);
+  queue.serve(30, 3);
+  CHECK(queue.size() == 2);
+  CHECK(queue.front_line().size() == 1);
+  CHECK(served(queue, 2, 10) == "xd");
+  CHECK(queue.empty());
+}
+
 TEST_CASE("fair queue: what is taken out has no turn any more") {
   fair_queue<char> queue;
   push(queue, 1, "aXa");
