@@ -62,35 +62,98 @@ bool engine::pump_offers() {
 
 /// False when the window or the staging budget is used up.
 bool engine::post_next(peer_record& peer) {
-  queued_offer& offer = peer.queue.front();
+  const queued_offer& offer = peer.queue.front();
+  if (setup_.path != path_kind::pull && !offer.payload)
+    return announce(peer);
+  const std::size_t pieces = run_length(peer);
+  return pieces > 1 ? post_run(peer, pieces) : post_part(peer, peer.queue.front());
+}
+
+bool engine::fits_window(const peer_record& peer, std::uint64_t bytes) const {
+  return peer.window_bytes == 0
+         || peer.window_bytes + bytes <= setup_.limits.offer_window_bytes;
+}
+
+void engine::add_digest(queued_offer& offer) {
   if (setup_.check == integrity::all && !offer.digest)
     offer.digest = digest_of(offer.payload ? offer.payload->data() : setup_.memory->base(),
                              offer.where);
-  const bool by_announcement = setup_.path != path_kind::pull && !offer.payload;
-  const std::uint64_t before = offer.next_offset;
-  if (!(by_announcement ? announce(peer, offer) : post_part(peer, offer)))
+}
+
+/// As many as the window takes, of whichever lanes have their turn, in one frame.
+bool engine::announce(peer_record& peer) {
+  wire::announcements together;
+  while (!peer.queue.empty() && together.pieces.size() < wire::announcements_max) {
+    queued_offer& offer = peer.queue.front();
+    const std::uint64_t bytes = offer.where.total_bytes();
+    if (offer.payload || !fits_window(peer, bytes))
+      break;
+    add_digest(offer);
+    peer.window_bytes += bytes;
+    together.pieces.push_back({offer.lane, offer.piece, offer.block, offer.where, offer.digest});
+    peer.queue.serve(bytes, 1);
+  }
+  if (together.pieces.empty())
     return false;
-  peer.queue.serve(offer.next_offset - before, offer.next_offset == offer.where.total_bytes());
+  send_to(peer, together);
   return true;
 }
 
-bool engine::announce(peer_record& peer, queued_offer& offer) {
-  const std::uint64_t bytes = offer.where.total_bytes();
-  if (peer.window_bytes > 0 && peer.window_bytes + bytes > setup_.limits.offer_window_bytes)
+/// How many of the front lane's oldest offers can travel in one message: whole pieces that follow
+/// each other in the arena here and, by their blocks' numbers, probably there.
+std::size_t engine::run_length(peer_record& peer) {
+  const std::deque<queued_offer>& line = peer.queue.front_line();
+  const auto whole = [](const queued_offer& o) {
+    return !o.payload && o.next_offset == 0 && is_contiguous(o.where);
+  };
+  std::uint64_t bytes = line.front().where.total_bytes();
+  std::size_t count = 1;
+  if (!whole(line.front()))
+    return count;
+  for (; count < std::min(line.size(), wire::run_pieces_max); ++count) {
+    const queued_offer& last = line[count - 1];
+    const queued_offer& next = line[count];
+    bytes += next.where.total_bytes();
+    if (!whole(next) || bytes > setup_.limits.message_bytes_max || next.piece <= last.piece
+        || next.block.block.value != last.block.block.value + 1
+        || next.where.offset != last.where.offset + last.where.total_bytes())
+      break;
+  }
+  return count;
+}
+
+bool engine::post_run(peer_record& peer, std::size_t pieces) {
+  std::deque<queued_offer>& line = peer.queue.front_line();
+  wire::run_header header{line.front().lane, {}};
+  const std::byte* from = setup_.memory->base() + line.front().where.offset;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < pieces; ++i)
+    bytes += line[i].where.total_bytes();
+  if (!fits_window(peer, bytes))
     return false;
-  peer.window_bytes += bytes;
-  offer.next_offset = bytes;
-  send_to(peer, wire::announcement{offer.lane, offer.piece, offer.block, offer.where,
-                                   offer.digest});
+  for (std::size_t i = 0; i < pieces; ++i) {
+    queued_offer& offer = line[i];
+    add_digest(offer);
+    header.pieces.push_back({offer.piece, offer.block, offer.where.total_bytes(), offer.digest});
+  }
+  peer.queue.serve(bytes, pieces);
+  post_message(peer, header, from, {peer.channel, header.lane, bytes, 0, nullptr}, true);
   return true;
+}
+
+/// Equal parts: a piece of 2.5 MiB is two of 1.25, not one of 2 and a small one.
+std::uint64_t engine::part_bytes_of(std::uint64_t total) const {
+  const std::uint64_t parts = (total - 1) / setup_.limits.message_bytes_max + 1;
+  return (total - 1) / parts + 1;
 }
 
 bool engine::post_part(peer_record& peer, queued_offer& offer) {
   const std::uint64_t total = offer.where.total_bytes();
-  const std::uint64_t part_max = setup_.limits.message_bytes_max;
+  const std::uint64_t part_max = part_bytes_of(total);
   const std::uint64_t bytes = std::min(part_max, total - offer.next_offset);
-  if (peer.window_bytes > 0 && peer.window_bytes + bytes > setup_.limits.offer_window_bytes)
+  if (!fits_window(peer, bytes))
     return false;
+  add_digest(offer);
   posted_part part{peer.channel, offer.lane, bytes, 0, offer.payload};
   const std::byte* from = offer.payload ? offer.payload->data() + offer.next_offset : nullptr;
   if (!offer.payload && is_contiguous(offer.where)) {
@@ -106,8 +169,16 @@ bool engine::post_part(peer_record& peer, queued_offer& offer) {
   }
   const wire::part_header header{offer.lane, offer.piece, offer.block,  total,
                                  offer.next_offset, bytes, part_max, offer.digest};
-  offer.next_offset += bytes;
   const bool wait_for_reader = !offer.payload;
+  offer.next_offset += bytes;
+  peer.queue.serve(bytes, offer.next_offset == total ? 1 : 0);
+  post_message(peer, header, from, std::move(part), wait_for_reader);
+  return true;
+}
+
+void engine::post_message(peer_record& peer, const wire::message& header, const std::byte* from,
+                          posted_part part, bool wait_for_reader) {
+  const std::uint64_t bytes = part.bytes;
   const std::uint64_t token = next_token_++;
   staging_bytes_ += part.staging_bytes;
   peer.window_bytes += bytes;
@@ -116,7 +187,6 @@ bool engine::post_part(peer_record& peer, queued_offer& offer) {
                                           bytes, wait_for_reader, token);
   if (now != posting::pending)
     part_sent(token, now == posting::done);
-  return true;
 }
 
 /// A send's Success only frees our own buffer and window; it says nothing to the caller.

@@ -3,6 +3,8 @@
 #include "transport/signals_blocked.hpp"
 
 #include <cstring>
+#include <ctime>
+#include <poll.h>
 #include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -93,11 +95,26 @@ void ucx_worker::sleep(int timeout_ms) {
     epoll_event events[2];
     epoll_wait(epoll_fd_, events, 2, timeout_ms);
   }
+  forget_wake();
+}
+
+void ucx_worker::nap(std::chrono::microseconds time) {
+  sleeping_ = true;
+  if (!woken_) {
+    pollfd woken{wake_fd_, POLLIN, 0};
+    const timespec limit{0, std::chrono::nanoseconds(time).count()};
+    ppoll(&woken, 1, &limit, nullptr);
+  }
+  forget_wake();
+}
+
+void ucx_worker::forget_wake() {
   sleeping_ = false;
-  woken_ = false; // before the caller looks at its queue, so that no wake() is lost
+  if (!woken_.exchange(false)) // before the caller looks at its queue: no wake() is lost
+    return;
   std::uint64_t count = 0;
   if (read(wake_fd_, &count, sizeof count) < 0) {
-    // nothing was written: woken by the worker, or by time
+    // wake() came before the sleep and wrote nothing, or writes only now: that ends the next sleep
   }
 }
 

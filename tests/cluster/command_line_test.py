@@ -136,7 +136,7 @@ def lost_trace(bench):
 
 
 def small_benches(bench):
-    for name in ("link", "handoff", "burst", "short"):
+    for name in ("link", "handoff", "burst", "short", "streaming"):
         for path in ("pull", "tcp", "shared_arena"):
             ended = command(bench, "bench", name, "--path", path, "--rounds", "1",
                             "--shrink", "64")
