@@ -45,9 +45,9 @@ public:
   static constexpr std::size_t copy_jobs_max = 65536;
   static constexpr std::uint64_t copy_slice_bytes = 2ULL << 20;
   static constexpr std::uint64_t taken_notice_bytes = 4ULL << 20;
-  /// Receives posted at once: four parts keep every carrier busy. What waits behind them can still
-  /// be overtaken by a lane that has had less.
-  static constexpr std::uint64_t posted_bytes_max = 8ULL << 20;
+  /// Receives posted at once: four keep every carrier busy, over TCP more cost CPU time. What waits
+  /// behind them can still be overtaken by a lane that has had less.
+  static constexpr std::size_t posted_receives_max = 4;
   /// While a peer has this much to read by itself, and more is queued or nothing, hearing of each
   /// part that it has read is of no use: the source looks for that once in nap_time.
   static constexpr std::uint64_t nap_bytes_min = 16ULL << 20;
@@ -189,11 +189,14 @@ private:
   void enqueue(const node_name& destination, queued_offer offer);
   bool pump_offers();
   bool post_next(peer_record& peer);
-  bool fits_window(const peer_record& peer, std::uint64_t bytes) const;
+  bool announces(const queued_offer& offer) const;
+  std::uint64_t next_bytes(const queued_offer& offer) const;
+  bool give_turn(peer_record& peer);
+  bool fits_window(const peer_record& peer, std::uint64_t bytes, std::uint64_t had_bytes) const;
   void add_digest(queued_offer& offer);
-  bool announce(peer_record& peer);
+  void announce(peer_record& peer);
   std::size_t run_length(peer_record& peer);
-  bool post_run(peer_record& peer, std::size_t pieces);
+  void post_run(peer_record& peer, std::size_t pieces);
   std::uint64_t part_bytes_of(std::uint64_t total) const;
   bool post_part(peer_record& peer, queued_offer& offer);
   void post_message(peer_record& peer, const wire::message& header, const std::byte* from,
@@ -268,7 +271,6 @@ private:
   std::uint64_t staging_bytes_ = 0;
   std::map<std::uint64_t, posted_receive> receives_;
   std::uint64_t inflight_bytes_ = 0;
-  std::uint64_t posted_bytes_ = 0; ///< of receives_, without their staging
   fair_queue<incoming_message> waiting_;
   fair_queue<copy_job> copies_;
   std::vector<piece_landed> landed_; ///< not told yet

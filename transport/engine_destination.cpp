@@ -134,8 +134,7 @@ bool engine::fits_budget(const incoming_message& m) {
 }
 
 bool engine::may_post(const incoming_message& m) {
-  return fits_budget(m)
-         && (posted_bytes_ == 0 || posted_bytes_ + m.bytes <= posted_bytes_max);
+  return receives_.size() < posted_receives_max && fits_budget(m);
 }
 
 void engine::receive_or_wait(incoming_message m) {
@@ -186,7 +185,6 @@ void engine::post_receive(incoming_message m) {
     to = receive.staging.get();
   }
   inflight_bytes_ += receive.charged_bytes;
-  posted_bytes_ += message.bytes;
   now_.inflight_bytes_peak = std::max(now_.inflight_bytes_peak, inflight_bytes_);
   table_.operation_posted(message.lane);
   const std::uint64_t token = next_token_++;
@@ -208,7 +206,6 @@ void engine::part_received(std::uint64_t token, const failure& error) {
 void engine::finish_receive(const posted_receive& receive, const failure& error) {
   const incoming_message& message = receive.message;
   inflight_bytes_ -= receive.charged_bytes;
-  posted_bytes_ -= message.bytes;
   table_.operation_ended(message.lane);
   if (stopping_)
     return;

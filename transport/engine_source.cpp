@@ -62,16 +62,40 @@ bool engine::pump_offers() {
 
 /// False when the window or the staging budget is used up.
 bool engine::post_next(peer_record& peer) {
-  const queued_offer& offer = peer.queue.front();
-  if (setup_.path != path_kind::pull && !offer.payload)
-    return announce(peer);
+  if (!give_turn(peer))
+    return false;
+  queued_offer& offer = peer.queue.front();
+  if (announces(offer))
+    return announce(peer), true;
   const std::size_t pieces = run_length(peer);
-  return pieces > 1 ? post_run(peer, pieces) : post_part(peer, peer.queue.front());
+  return pieces > 1 ? (post_run(peer, pieces), true) : post_part(peer, offer);
 }
 
-bool engine::fits_window(const peer_record& peer, std::uint64_t bytes) const {
-  return peer.window_bytes == 0
-         || peer.window_bytes + bytes <= setup_.limits.offer_window_bytes;
+bool engine::announces(const queued_offer& offer) const {
+  return setup_.path != path_kind::pull && !offer.payload;
+}
+
+/// Of what is posted next.
+std::uint64_t engine::next_bytes(const queued_offer& offer) const {
+  const std::uint64_t total = offer.where.total_bytes();
+  return announces(offer) ? total : std::min(part_bytes_of(total), total - offer.next_offset);
+}
+
+/// To whoever is first by right among those whom the window lets pass.
+bool engine::give_turn(peer_record& peer) {
+  return peer.queue.choose([&](const queued_offer& oldest, std::uint64_t had_bytes) {
+    return fits_window(peer, next_bytes(oldest), had_bytes);
+  });
+}
+
+/// A lane that has just come passes a window which others have filled: the destination can prefer a
+/// short one only when it knows of it. So the window is filled twice at most.
+bool engine::fits_window(const peer_record& peer, std::uint64_t bytes,
+                         std::uint64_t had_bytes) const {
+  const std::uint64_t window = setup_.limits.offer_window_bytes;
+  const std::uint64_t then = peer.window_bytes + bytes;
+  return peer.window_bytes == 0 || then <= window
+         || (had_bytes + bytes <= window / 2 && then <= 2 * window);
 }
 
 void engine::add_digest(queued_offer& offer) {
@@ -81,22 +105,19 @@ void engine::add_digest(queued_offer& offer) {
 }
 
 /// As many as the window takes, of whichever lanes have their turn, in one frame.
-bool engine::announce(peer_record& peer) {
+void engine::announce(peer_record& peer) {
   wire::announcements together;
-  while (!peer.queue.empty() && together.pieces.size() < wire::announcements_max) {
+  while (together.pieces.size() < wire::announcements_max && give_turn(peer)) {
     queued_offer& offer = peer.queue.front();
     const std::uint64_t bytes = offer.where.total_bytes();
-    if (offer.payload || !fits_window(peer, bytes))
+    if (!announces(offer))
       break;
     add_digest(offer);
     peer.window_bytes += bytes;
     together.pieces.push_back({offer.lane, offer.piece, offer.block, offer.where, offer.digest});
     peer.queue.serve(bytes, 1);
   }
-  if (together.pieces.empty())
-    return false;
   send_to(peer, together);
-  return true;
 }
 
 /// How many of the front lane's oldest offers can travel in one message: whole pieces that follow
@@ -106,6 +127,7 @@ std::size_t engine::run_length(peer_record& peer) {
   const auto whole = [](const queued_offer& o) {
     return !o.payload && o.next_offset == 0 && is_contiguous(o.where);
   };
+  const std::uint64_t had_bytes = peer.queue.front_served_bytes();
   std::uint64_t bytes = line.front().where.total_bytes();
   std::size_t count = 1;
   if (!whole(line.front()))
@@ -114,7 +136,8 @@ std::size_t engine::run_length(peer_record& peer) {
     const queued_offer& last = line[count - 1];
     const queued_offer& next = line[count];
     bytes += next.where.total_bytes();
-    if (!whole(next) || bytes > setup_.limits.message_bytes_max || next.piece <= last.piece
+    if (!whole(next) || bytes > setup_.limits.message_bytes_max
+        || !fits_window(peer, bytes, had_bytes) || next.piece <= last.piece
         || next.block.block.value != last.block.block.value + 1
         || next.where.offset != last.where.offset + last.where.total_bytes())
       break;
@@ -122,26 +145,22 @@ std::size_t engine::run_length(peer_record& peer) {
   return count;
 }
 
-bool engine::post_run(peer_record& peer, std::size_t pieces) {
+void engine::post_run(peer_record& peer, std::size_t pieces) {
   std::deque<queued_offer>& line = peer.queue.front_line();
   wire::run_header header{line.front().lane, {}};
   const std::byte* from = setup_.memory->base() + line.front().where.offset;
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < pieces; ++i)
-    bytes += line[i].where.total_bytes();
-  if (!fits_window(peer, bytes))
-    return false;
   for (std::size_t i = 0; i < pieces; ++i) {
     queued_offer& offer = line[i];
+    bytes += offer.where.total_bytes();
     add_digest(offer);
     header.pieces.push_back({offer.piece, offer.block, offer.where.total_bytes(), offer.digest});
   }
   peer.queue.serve(bytes, pieces);
   post_message(peer, header, from, {peer.channel, header.lane, bytes, 0, nullptr}, true);
-  return true;
 }
 
-/// Equal parts: a piece of 2.5 MiB is two of 1.25, not one of 2 and a small one.
+/// Of a part of a piece of `total` bytes. Parts are equal: 2.5 MiB are 1.25 twice, not 2 and 0.5.
 std::uint64_t engine::part_bytes_of(std::uint64_t total) const {
   const std::uint64_t parts = (total - 1) / setup_.limits.message_bytes_max + 1;
   return (total - 1) / parts + 1;
@@ -149,10 +168,7 @@ std::uint64_t engine::part_bytes_of(std::uint64_t total) const {
 
 bool engine::post_part(peer_record& peer, queued_offer& offer) {
   const std::uint64_t total = offer.where.total_bytes();
-  const std::uint64_t part_max = part_bytes_of(total);
-  const std::uint64_t bytes = std::min(part_max, total - offer.next_offset);
-  if (!fits_window(peer, bytes))
-    return false;
+  const std::uint64_t bytes = next_bytes(offer);
   add_digest(offer);
   posted_part part{peer.channel, offer.lane, bytes, 0, offer.payload};
   const std::byte* from = offer.payload ? offer.payload->data() + offer.next_offset : nullptr;
@@ -168,7 +184,7 @@ bool engine::post_part(peer_record& peer, queued_offer& offer) {
     from = part.buffer->data();
   }
   const wire::part_header header{offer.lane, offer.piece, offer.block,  total,
-                                 offer.next_offset, bytes, part_max, offer.digest};
+                                 offer.next_offset, bytes, part_bytes_of(total), offer.digest};
   const bool wait_for_reader = !offer.payload;
   offer.next_offset += bytes;
   peer.queue.serve(bytes, offer.next_offset == total ? 1 : 0);

@@ -10,6 +10,11 @@ raw_peer::raw_peer(path_kind path)
   carrier_->attach(*this);
 }
 
+raw_peer::~raw_peer() {
+  for (void* handle : kept_)
+    carrier_->drop(handle);
+}
+
 std::vector<std::byte> raw_peer::descriptor() const {
   return wire::encode(wire::descriptor{path_, life, carrier_->address(), memory.region()});
 }
@@ -56,7 +61,10 @@ void raw_peer::part_arrived(const std::byte* frame, std::size_t size, const arri
   const auto decoded = wire::decode(frame, size);
   REQUIRE(decoded.ok());
   parts_.push_back(decoded.value().body);
-  if (const auto* waiting = std::get_if<waiting_bytes>(&data.where))
+  const auto* waiting = std::get_if<waiting_bytes>(&data.where);
+  if (waiting != nullptr && keeps_parts_)
+    kept_.push_back(waiting->handle);
+  else if (waiting != nullptr)
     carrier_->drop(waiting->handle);
 }
 

@@ -10,6 +10,7 @@ namespace baton::transport::testing {
 class raw_peer final : public carrier_listener {
 public:
   explicit raw_peer(path_kind path);
+  ~raw_peer();
 
   /// The other node connects to this peer as "raw" and this peer greets it.
   void meet(node& other);
@@ -22,6 +23,8 @@ public:
   void send(const wire::message& m) { send_frame(wire::encode(life, m)); }
   /// A part or run with the bytes at `from`, waiting here to be received.
   void send_part(const wire::message& header, const std::byte* from, std::uint64_t count);
+  /// From now on bytes that arrive wait, instead of being turned away at once.
+  void keep_parts() { keeps_parts_ = true; }
   /// Drives the carrier until so many messages with bytes have come, and returns their headers.
   std::vector<wire::message> wait_parts(std::size_t count);
   /// Drives the carrier until the destination has told this type of event, and returns it.
@@ -50,6 +53,8 @@ private:
   std::unique_ptr<ucx_carrier> carrier_;
   channel_id channel_ = 0;
   std::vector<wire::message> parts_;
+  bool keeps_parts_ = false;
+  std::vector<void*> kept_;
 };
 
 } // namespace baton::transport::testing

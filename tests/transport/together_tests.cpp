@@ -212,6 +212,46 @@ TEST_CASE("pull: what neighbours on both sides leaves in one message of at most 
         == std::vector<numbers>{{0, 1, 2, 3}, {4, 5}, {6}, {7, 8}, {9}, {10}});
 }
 
+TEST_CASE("pull: a lane that comes when others have filled the window is offered at once") {
+  node_options options;
+  options.limits.offer_window_bytes = 10 * bytes;
+  const auto source = make_one(path_kind::pull, options);
+  raw_peer raw(path_kind::pull);
+  raw.begin_meeting(*source);
+  lane_grant first = plain_grant(lane_numbered(1), source->life, 40, bytes);
+  lane_grant late = plain_grant(lane_numbered(2), source->life, 5, bytes);
+  for (lane_grant* grant : {&first, &late})
+    for (std::uint32_t i = 0; i < grant->pieces.size(); ++i)
+      grant->pieces[i].block.block = block_id{2 * i}; // no neighbours: one message each
+  for (std::uint32_t piece = 0; piece < 40; ++piece)
+    source->device->offer(node_name{"raw"}, plain_offer(first, piece));
+  wait_executed(*source);
+  raw.keep_parts(); // unread, they fill the window
+  REQUIRE_FALSE(raw.wait<peer_connected>(*source).error);
+  raw.wait_parts(10);
+  for (std::uint32_t piece = 0; piece < 5; ++piece)
+    source->device->offer(node_name{"raw"}, plain_offer(late, piece));
+  const auto messages = raw.wait_parts(15);
+  for (std::size_t i = 0; i < 15; ++i)
+    CHECK(std::get<wire::part_header>(messages[i]).lane == (i < 10 ? first.lane : late.lane));
+}
+
+TEST_CASE("pull: a source whose reader has enough to read still hears commands and words") {
+  const auto source = make_one(path_kind::pull);
+  raw_peer raw(path_kind::pull);
+  raw.meet(*source);
+  raw.keep_parts(); // 40 MiB stay out: the source need not hear of every part
+  const lane_grant grant = plain_grant(lane_numbered(1), source->life, 20, 2 << 20);
+  for (std::uint32_t piece = 0; piece < 20; ++piece)
+    source->device->offer(node_name{"raw"}, plain_offer(grant, piece));
+  raw.wait_parts(20);
+  raw.send(wire::receipt{grant.lane});
+  CHECK(raw.wait<receipt_arrived>(*source).lane == grant.lane);
+  const lane_grant next = plain_grant(lane_numbered(2), source->life, 1, bytes);
+  source->device->offer(node_name{"raw"}, plain_offer(next, 0));
+  CHECK(std::get<wire::part_header>(raw.wait_parts(21).back()).lane == next.lane);
+}
+
 TEST_CASE("pull: a piece larger than a message leaves in equal parts") {
   const auto source = make_one(path_kind::pull);
   raw_peer raw(path_kind::pull);
@@ -226,8 +266,9 @@ TEST_CASE("pull: one notice tells of all pieces of a message") {
   hub unused;
   const auto source = make_one(path_kind::pull);
   const auto destination = make_node(path_kind::pull, unused, "D", {});
-  fill_pattern(source->at(0), 32 << 20, 3);
-  const lane_grant grant = plain_grant(lane_numbered(1), source->life, 256, 128 << 10);
+  constexpr std::uint64_t all_bytes = 256ULL * (4 << 10); // 64 pieces are the most in a message
+  fill_pattern(source->at(0), all_bytes, 3);
+  const lane_grant grant = plain_grant(lane_numbered(1), source->life, 256, 4 << 10);
   admit(*destination, grant);
   source->device->connect(destination->name, destination->life,
                           destination->device->descriptor());
@@ -236,6 +277,6 @@ TEST_CASE("pull: one notice tells of all pieces of a message") {
   wait_executed(*source);
   destination->device->connect(source->name, source->life, source->device->descriptor());
   wait_landed(*destination, grant.lane, 256);
-  CHECK(std::memcmp(source->at(0), destination->at(0), 32 << 20) == 0);
-  CHECK(destination->events.landing_notices() <= 16);
+  CHECK(std::memcmp(source->at(0), destination->at(0), all_bytes) == 0);
+  CHECK(destination->events.landing_notices() <= 4);
 }
