@@ -36,7 +36,7 @@ private:
   ucx_worker() = default;
   protocol::failure start();
   protocol::failure watch();
-  void forget_wake();
+  void forget_wake(bool written);
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
