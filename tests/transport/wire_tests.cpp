@@ -191,6 +191,22 @@ TEST_CASE("a shared arena opens only as the arena that was described") {
   CHECK(mapped_region::open(wrong).error().why == reason::peer_lost);
 }
 
+TEST_CASE("arenas and their mappings in other processes begin where a huge page can") {
+  const auto aligned = [](const std::byte* base) {
+    return reinterpret_cast<std::uintptr_t>(base) % (2 << 20) == 0;
+  };
+  for (const std::uint64_t bytes : {1ULL, 5ULL << 20}) {
+    const auto own = arena::create_private(bytes);
+    const auto shared = arena::create_shared(bytes);
+    REQUIRE((own.ok() && shared.ok()));
+    const auto mapped = mapped_region::open(*shared.value().region());
+    REQUIRE(mapped.ok());
+    CHECK(aligned(own.value().base()));
+    CHECK(aligned(shared.value().base()));
+    CHECK(aligned(mapped.value().base()));
+  }
+}
+
 TEST_CASE("an arena of many GiB takes memory only where it is touched") {
   for (auto* create : {&arena::create_private, &arena::create_shared}) {
     auto made = create(64ULL << 30);
