@@ -21,6 +21,7 @@ struct arguments {
   std::uint32_t ranks = 2;
   std::uint32_t rounds = 5;
   std::uint32_t shrink = 1;
+  bool neighbouring = false;
 };
 
 /// One destination for each rank, each with its source; they end with this.
@@ -40,14 +41,19 @@ public:
   }
   ranks(const ranks&) = delete;
 
-  /// Every rank at once; seconds until the last has done it.
-  double all(step what) {
+  /// Every rank at once; seconds until the last has done it, and CPU seconds of their processes.
+  double all(step what, cpu_seconds& cpu) {
+    const double source_s = cpu_s(step::source_cpu);
+    const double destination_s = cpu_s(step::destination_cpu);
     const double begin = clock_s();
     for (auto& rank : all_)
       rank.pipe.send(static_cast<std::uint64_t>(what));
     for (auto& rank : all_)
       rank.pipe.receive();
-    return clock_s() - begin;
+    const double took = clock_s() - begin;
+    cpu.source.push_back(cpu_s(step::source_cpu) - source_s);
+    cpu.destination.push_back(cpu_s(step::destination_cpu) - destination_s);
+    return took;
   }
 
   /// The first rank alone; its answer.
@@ -56,9 +62,29 @@ public:
     return all_.front().pipe.receive();
   }
 
+  /// Every rank at once; the greatest of their answers.
+  std::uint64_t greatest(step what) {
+    for (auto& rank : all_)
+      rank.pipe.send(static_cast<std::uint64_t>(what));
+    std::uint64_t answer = 0;
+    for (auto& rank : all_)
+      answer = std::max(answer, rank.pipe.receive());
+    return answer;
+  }
+
   const std::string& path() const { return path_; }
 
 private:
+  /// CPU seconds that the processes of one side have used so far, each.
+  double cpu_s(step of_side) {
+    double sum = 0;
+    for (auto& rank : all_) {
+      rank.pipe.send(static_cast<std::uint64_t>(of_side));
+      sum += static_cast<double>(rank.pipe.receive()) * 1e-9;
+    }
+    return sum / static_cast<double>(all_.size());
+  }
+
   std::vector<partner> all_;
   std::string path_;
 };
@@ -67,6 +93,7 @@ setup setup_of(const arguments& args, const workload& load) {
   setup s;
   s.path = args.path == "shared_arena" ? path_kind::shared_arena : path_kind::pull;
   s.load = load;
+  s.load.neighbouring = args.neighbouring;
   return s;
 }
 
@@ -96,19 +123,21 @@ int print(const measurement& m, const idleness& idle) {
 int compare_rates(const char* name, const arguments& args, const workload& load, step what,
                   step baseline, const char* baseline_what) {
   const idleness idle;
-  measurement m{name, "", "GB/s", baseline_what, {}, {}};
+  measurement m{name, "", "GB/s", baseline_what, {}, {}, {}, {}};
   {
     ranks cluster(setup_of(args, load), args.ranks);
     m.path = what == step::raw ? "raw" + cluster.path().substr(cluster.path().find(' '))
                                : cluster.path();
     const double gigabytes = static_cast<double>(load.bytes()) * args.ranks / 1e9;
     for (std::uint32_t round = 0; round <= args.rounds; ++round) {
-      const double base = gigabytes / cluster.all(baseline);
+      cpu_seconds unused;
+      const bool counts = round > 0; // before that wires are set up, and pages are met
+      const double base = gigabytes / cluster.all(baseline, counts ? m.baseline_cpu : unused);
       if (what == step::hand_off)
-        cluster.all(step::prepare);
-      const double value = gigabytes / cluster.all(what);
-      if (round == 0)
-        continue; // wires are set up, pages are met
+        cluster.all(step::prepare, unused);
+      const double value = gigabytes / cluster.all(what, counts ? m.cpu : unused);
+      if (!counts)
+        continue;
       m.baselines.push_back(base);
       m.values.push_back(value);
     }
@@ -133,7 +162,7 @@ int short_behind_long(const arguments& args) {
   const idleness idle;
   workload load = teaching(args);
   load.short_lane_blocks = 8; // 128 tokens
-  measurement m{"short", "", "ms", "the same hand-off of 128 tokens alone", {}, {}};
+  measurement m{"short", "", "ms", "the same hand-off of 128 tokens alone", {}, {}, {}, {}};
   {
     ranks cluster(setup_of(args, load), 1);
     m.path = cluster.path();
@@ -144,6 +173,26 @@ int short_behind_long(const arguments& args) {
         continue;
       m.baselines.push_back(alone);
       m.values.push_back(behind);
+    }
+  }
+  return print(m, idle);
+}
+
+/// The slowest rank's tail against the slowest rank's raw transfer of the same chunk.
+int streaming(const arguments& args) {
+  const idleness idle;
+  measurement m{"streaming", "", "ms", "the last chunk by raw active-message rendezvous", {}, {},
+                {}, {}};
+  {
+    ranks cluster(setup_of(args, teaching(args)), args.ranks);
+    m.path = cluster.path();
+    for (std::uint32_t round = 0; round <= args.rounds; ++round) {
+      const double chunk = static_cast<double>(cluster.greatest(step::raw_chunk)) * 1e-6;
+      const double tail = static_cast<double>(cluster.greatest(step::stream)) * 1e-6;
+      if (round == 0)
+        continue;
+      m.baselines.push_back(chunk);
+      m.values.push_back(tail);
     }
   }
   return print(m, idle);
@@ -166,11 +215,15 @@ void describe(CLI::App& app, arguments& args) {
                       "says little")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+    bench->add_flag("--neighbouring", args.neighbouring,
+                    "a lane's blocks follow each other in memory, instead of lying anywhere");
   };
   add("link", "the raw link against memcpy");
   add("handoff", "one prompt of 8,192 tokens (2.5 GiB) against the raw link");
   add("burst", "32 prompts of 2,048 tokens at once (4.3 GB) against the raw link");
   add("short", "a hand-off of 128 tokens begun behind one of 2.5 GiB, against the same alone");
+  add("streaming", "what is left of a hand-off in 16 chunks when the last one has been computed, "
+                   "against the last one by the raw link");
 }
 
 /// For the processes that are started: UCX reads its settings before main().
@@ -203,6 +256,8 @@ int bench_main(int argc, char** argv) {
     return hand_off("handoff", args, teaching(args));
   if (app.got_subcommand("burst"))
     return hand_off("burst", args, thirty_two_prompts(args));
+  if (app.got_subcommand("streaming"))
+    return streaming(args);
   return short_behind_long(args);
 }
 

@@ -4,6 +4,7 @@
 #include "actors/bench_raw.hpp"
 #include "transport/ucx.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -17,6 +18,7 @@ struct workload {
   std::uint32_t blocks_per_lane = 512;
   std::uint64_t block_bytes = 5ULL << 19;
   std::uint32_t short_lane_blocks = 0; ///< of one further lane
+  bool neighbouring = false; ///< a lane's blocks follow each other in memory; else in no order
 
   std::uint32_t blocks() const { return lanes * blocks_per_lane + short_lane_blocks; }
   std::uint64_t bytes() const { return blocks() * block_bytes; }
@@ -40,13 +42,15 @@ public:
 
   /// Destination: grants a lane of a round, and waits until it is admitted.
   void admit(std::uint64_t round, std::uint32_t lane);
-  /// Source: offers all blocks of a lane.
-  void offer(std::uint64_t round, std::uint32_t lane);
+  /// Source: offers `count` blocks of a lane, from its block `first` on.
+  void offer(std::uint64_t round, std::uint32_t lane, std::uint32_t first, std::uint32_t count);
   /// Destination: waits for so many landed blocks of a lane, and sends the receipt of a whole one.
   void wait_landed(std::uint64_t round, std::uint32_t lane, std::uint32_t blocks);
   std::uint32_t blocks_of(std::uint32_t lane) const;
+  /// Returns at that moment of the monotonic clock.
+  void wait_until(std::chrono::steady_clock::time_point moment);
 
-  /// Every block of the arena, in this side's shuffled order.
+  /// Every block of the arena, in this side's order.
   block_list blocks() const;
 
 private:
@@ -54,14 +58,20 @@ private:
   template <class Condition>
   void wait(const char* what, Condition condition);
   std::uint64_t offset_of(std::uint32_t lane, std::uint32_t piece) const;
+  transport::block_ref block_of(std::uint32_t lane, std::uint32_t piece) const;
 
   side side_;
   workload load_;
   transport::arena memory_;
-  std::vector<std::uint32_t> order_; ///< where each block lies
+  std::vector<std::uint32_t> order_; ///< where each block lies here
+  std::vector<std::uint32_t> named_; ///< and at the destination, whose numbers name them
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<transport::lane_id, std::uint32_t> landed_;
+  struct {
+    transport::lane_id lane;
+    std::uint32_t blocks = 0;
+  } awaited_; ///< what wait_landed() waits for: nothing less wakes it
   std::uint64_t admitted_ = 0;
   std::uint64_t grants_ = 0;
   bool connected_ = false;

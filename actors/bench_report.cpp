@@ -42,6 +42,10 @@ double rounded(double value) {
   return std::round(value * scale) / scale;
 }
 
+protocol::json to_json(const cpu_seconds& s) {
+  return {{"source", rounded(median(s.source))}, {"destination", rounded(median(s.destination))}};
+}
+
 } // namespace
 
 double median(std::vector<double> values) {
@@ -57,6 +61,10 @@ double clock_s() {
 }
 
 double own_cpu_s() { return cpu_s(RUSAGE_SELF) + cpu_s(RUSAGE_CHILDREN); }
+
+std::uint64_t process_cpu_ns() {
+  return static_cast<std::uint64_t>(cpu_s(RUSAGE_SELF) * 1e9);
+}
 
 idleness::idleness() : begin_busy_s_(machine_busy_s() - own_cpu_s()), begin_s_(clock_s()) {}
 
@@ -82,6 +90,10 @@ std::string to_json_line(const measurement& m, double idle) {
                       {"ratio_max", rounded(*most)},
                       {"rounds", m.values.size()},
                       {"idle", rounded(idle)}};
+  if (!m.cpu.source.empty()) {
+    line["cpu_s"] = to_json(m.cpu);
+    line["baseline_cpu_s"] = to_json(m.baseline_cpu);
+  }
   return line.dump();
 }
 

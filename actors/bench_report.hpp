@@ -7,6 +7,12 @@
 
 namespace baton::actors::bench {
 
+/// CPU seconds of one process of each side, in each round.
+struct cpu_seconds {
+  std::vector<double> source;
+  std::vector<double> destination;
+};
+
 /// The value and its baseline of each round; the ratio is the median of the rounds' ratios.
 struct measurement {
   std::string bench;
@@ -15,6 +21,8 @@ struct measurement {
   std::string baseline_what;
   std::vector<double> values;
   std::vector<double> baselines;
+  cpu_seconds cpu;          ///< while the value was measured
+  cpu_seconds baseline_cpu; ///< while the baseline was
 };
 
 double median(std::vector<double> values);
@@ -36,6 +44,8 @@ private:
 
 /// CPU seconds of this process and of all that it has waited for.
 double own_cpu_s();
+/// CPU nanoseconds of this process alone, all its threads.
+std::uint64_t process_cpu_ns();
 
 std::string to_json_line(const measurement& m, double idle);
 

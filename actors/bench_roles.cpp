@@ -1,7 +1,9 @@
 #include "actors/bench_roles.hpp"
 
+#include "actors/bench_report.hpp"
 #include "transport/ucx_environment.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -12,15 +14,27 @@ using transport::path_kind;
 
 namespace {
 
-std::uint64_t now_ns() {
+using clock = std::chrono::steady_clock;
+
+std::uint64_t ns_since(clock::time_point begin) {
   return static_cast<std::uint64_t>(
-    std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::steady_clock::now().time_since_epoch())
-      .count());
+    std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - begin).count());
 }
 
-/// What a source is told beside the steps: one lane, now.
-constexpr std::uint64_t offer_lane = 100;
+/// What a source is told beside the steps: some blocks of one lane, now.
+constexpr std::uint64_t offer_blocks = 100;
+/// A stream is a hand-off of one lane in 16 chunks.
+std::uint32_t chunk_of(std::size_t blocks) {
+  return std::max(1U, static_cast<std::uint32_t>(blocks) / 16);
+}
+
+/// Of all blocks those of the only lane's last chunk.
+block_list last_chunk(block_list blocks) {
+  const std::size_t count = chunk_of(blocks.order.size());
+  blocks.order.erase(blocks.order.begin(),
+                     blocks.order.end() - static_cast<std::ptrdiff_t>(count));
+  return blocks;
+}
 
 class source_role {
 public:
@@ -36,13 +50,19 @@ public:
     while (up_.receive_or_end(what)) {
       if (what == static_cast<std::uint64_t>(step::raw)) {
         raw_.send(node_.blocks());
+      } else if (what == static_cast<std::uint64_t>(step::raw_chunk)) {
+        raw_.send(last_chunk(node_.blocks()));
+      } else if (what == static_cast<std::uint64_t>(step::source_cpu)) {
+        up_.send(process_cpu_ns());
       } else if (what == static_cast<std::uint64_t>(step::hand_off)) {
         const std::uint64_t round = up_.receive();
         for (std::uint32_t lane = 0; lane < load_.lanes; ++lane)
-          node_.offer(round, lane);
-      } else if (what == offer_lane) {
+          node_.offer(round, lane, 0, node_.blocks_of(lane));
+      } else if (what == offer_blocks) {
         const std::uint64_t round = up_.receive();
-        node_.offer(round, static_cast<std::uint32_t>(up_.receive()));
+        const auto lane = static_cast<std::uint32_t>(up_.receive());
+        const auto first = static_cast<std::uint32_t>(up_.receive());
+        node_.offer(round, lane, first, static_cast<std::uint32_t>(up_.receive()));
       }
     }
     return 0;
@@ -86,6 +106,12 @@ private:
     case step::copy: return copy(), 0;
     case step::short_alone: return short_lane(false);
     case step::short_behind_long: return short_lane(true);
+    case step::raw_chunk: return receive_raw_chunk();
+    case step::stream: return stream();
+    case step::source_cpu:
+      source_.pipe.send(static_cast<std::uint64_t>(what));
+      return source_.pipe.receive();
+    case step::destination_cpu: return process_cpu_ns();
     }
     return 0;
   }
@@ -118,10 +144,41 @@ private:
                   to.block_bytes);
   }
 
-  void offer(std::uint32_t lane) {
-    source_.pipe.send(offer_lane);
+  void offer(std::uint32_t lane, std::uint32_t first, std::uint32_t count) {
+    source_.pipe.send(offer_blocks);
     source_.pipe.send(round_);
     source_.pipe.send(lane);
+    source_.pipe.send(first);
+    source_.pipe.send(count);
+  }
+
+  std::uint64_t receive_raw_chunk() {
+    const clock::time_point begin = clock::now();
+    source_.pipe.send(static_cast<std::uint64_t>(step::raw_chunk));
+    raw_.receive(last_chunk(node_.blocks()));
+    raw_chunk_ns_ = ns_since(begin);
+    return raw_chunk_ns_;
+  }
+
+  /// A prompt is computed chunk by chunk, each in twice the time that the raw link takes for one.
+  /// What the hand-off costs its request is what is left when the last chunk is there.
+  std::uint64_t stream() {
+    const std::uint32_t blocks = node_.blocks_of(0);
+    const std::uint32_t chunk_blocks = chunk_of(blocks);
+    const std::uint32_t before_last = blocks - chunk_blocks;
+    ++round_;
+    node_.admit(round_, 0);
+    clock::time_point next = clock::now();
+    for (std::uint32_t first = 0; first < before_last; first += chunk_blocks) {
+      next += std::chrono::nanoseconds(2 * raw_chunk_ns_);
+      node_.wait_until(next);
+      offer(0, first, std::min(chunk_blocks, before_last - first));
+    }
+    node_.wait_until(next + std::chrono::nanoseconds(2 * raw_chunk_ns_));
+    const clock::time_point begin = clock::now();
+    offer(0, before_last, chunk_blocks);
+    node_.wait_landed(round_, 0, blocks);
+    return ns_since(begin);
   }
 
   /// Nanoseconds from telling the source to the landing of the short lane's last block.
@@ -131,13 +188,13 @@ private:
     node_.admit(round_, lane);
     if (behind) {
       node_.admit(round_, 0);
-      offer(0);
+      offer(0, 0, node_.blocks_of(0));
       node_.wait_landed(round_, 0, node_.blocks_of(0) / 8);
     }
-    const std::uint64_t begin = now_ns();
-    offer(lane);
+    const clock::time_point begin = clock::now();
+    offer(lane, 0, node_.blocks_of(lane));
     node_.wait_landed(round_, lane, node_.blocks_of(lane));
-    const std::uint64_t took = now_ns() - begin;
+    const std::uint64_t took = ns_since(begin);
     if (behind)
       node_.wait_landed(round_, 0, node_.blocks_of(0));
     return took;
@@ -149,6 +206,7 @@ private:
   bench_node node_;
   raw_link raw_;
   std::uint64_t round_ = 0;
+  std::uint64_t raw_chunk_ns_ = 0; ///< the last time
   std::vector<std::byte> copied_from_;
 };
 
@@ -159,7 +217,8 @@ std::vector<std::string> to_arguments(const setup& s) {
           "--lanes",       std::to_string(s.load.lanes),
           "--blocks",      std::to_string(s.load.blocks_per_lane),
           "--block-bytes", std::to_string(s.load.block_bytes),
-          "--short",       std::to_string(s.load.short_lane_blocks)};
+          "--short",       std::to_string(s.load.short_lane_blocks),
+          "--neighbours",  s.load.neighbouring ? "1" : "0"};
 }
 
 setup from_arguments(const std::vector<std::string>& words) {
@@ -177,6 +236,8 @@ setup from_arguments(const std::vector<std::string>& words) {
       s.load.block_bytes = std::stoull(value);
     else if (name == "--short")
       s.load.short_lane_blocks = static_cast<std::uint32_t>(std::stoul(value));
+    else if (name == "--neighbours")
+      s.load.neighbouring = value == "1";
   }
   return s;
 }

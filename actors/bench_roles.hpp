@@ -20,6 +20,10 @@ enum class step : std::uint64_t {
   copy,              ///< the same blocks by memcpy, within the destination
   short_alone,       ///< answers nanoseconds: the short lane by itself
   short_behind_long, ///< answers nanoseconds: the short lane, begun in the middle of a long one
+  raw_chunk,         ///< answers nanoseconds: the last chunk by the raw link
+  stream,            ///< answers nanoseconds: from the last chunk's offer to the last landing
+  source_cpu,        ///< answers nanoseconds of CPU that the source has used so far
+  destination_cpu,   ///< the same of the destination
 };
 
 struct setup {

@@ -20,7 +20,11 @@ struct transfer_messages {
   const handle& to;
 
   void operator()(transport::lane_admitted& e) { say(lane_admitted{e.lane}); }
-  void operator()(transport::piece_landed& e) {
+  void operator()(transport::pieces_landed& e) {
+    for (transport::piece_landed& each : e.pieces)
+      say_landed(each);
+  }
+  void say_landed(transport::piece_landed& e) {
     if (e.payload.empty()) {
       say(piece_landed{e.lane, e.piece, e.block, e.bytes, 0});
       return;

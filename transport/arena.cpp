@@ -19,6 +19,7 @@ using protocol::reason;
 namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t huge_page_bytes = 2ULL << 20;
 constexpr std::uint64_t seal_magic = 0x616e6572616e7462ULL;
 constexpr int required_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
@@ -38,6 +39,28 @@ failure system_failure(reason why, const std::string& what) {
   return {why, "arena: " + what + ": " + std::strerror(errno)};
 }
 
+/// Maps at a huge page's boundary, without which the kernel cannot use any for a file, and asks for
+/// them: advice only, everything works without. MAP_FAILED as from mmap.
+void* map_aligned(std::uint64_t bytes, int protection, int flags, int fd) {
+  void* room = mmap(nullptr, bytes + huge_page_bytes, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    return room;
+  auto* begin = static_cast<std::byte*>(room);
+  const std::uint64_t past = reinterpret_cast<std::uintptr_t>(room) % huge_page_bytes;
+  const std::uint64_t head = past == 0 ? 0 : huge_page_bytes - past;
+  void* base = mmap(begin + head, bytes, protection, flags | MAP_FIXED, fd, 0);
+  if (base == MAP_FAILED) {
+    munmap(room, bytes + huge_page_bytes);
+    return base;
+  }
+  if (head > 0)
+    munmap(begin, head);
+  munmap(begin + head + bytes, huge_page_bytes - head);
+  madvise(base, bytes, MADV_HUGEPAGE);
+  return base;
+}
+
 failure check_size(std::uint64_t bytes) {
   if (bytes == 0 || bytes > (1ULL << 46))
     return {reason::bad_input, "arena: bytes: " + std::to_string(bytes) + " is not in 1..2^46"};
@@ -50,11 +73,10 @@ outcome<arena> arena::create_private(std::uint64_t bytes) {
   if (failure f = check_size(bytes))
     return f;
   const std::uint64_t mapped = rounded_to_pages(bytes);
-  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* base = map_aligned(mapped, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
   if (base == MAP_FAILED)
     return system_failure(reason::no_capacity, "mmap of " + std::to_string(bytes) + " bytes");
-  madvise(base, mapped, MADV_HUGEPAGE); // advice only: the arena works without
   arena made;
   made.base_ = static_cast<std::byte*>(base);
   made.bytes_ = bytes;
@@ -75,12 +97,10 @@ outcome<arena> arena::create_shared(std::uint64_t bytes) {
     return system_failure(reason::no_capacity, "ftruncate to " + std::to_string(bytes) + " bytes");
   if (fcntl(made.fd_, F_ADD_SEALS, required_seals | F_SEAL_SEAL) != 0)
     return system_failure(reason::internal, "sealing");
-  void* base
-    = mmap(nullptr, made.mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd_, 0);
+  void* base = map_aligned(made.mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd_);
   if (base == MAP_FAILED)
     return system_failure(reason::no_capacity, "mmap of " + std::to_string(bytes) + " bytes");
   made.base_ = static_cast<std::byte*>(base);
-  madvise(base, made.mapped_bytes_, MADV_HUGEPAGE);
   std::uint64_t nonce[2] = {0, 0};
   if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
     return system_failure(reason::internal, "getrandom");
@@ -136,7 +156,7 @@ outcome<mapped_region> mapped_region::open(const wire::shared_region& region) {
   const bool fits = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)
                     && static_cast<std::uint64_t>(facts.st_size) == mapped && seals >= 0
                     && (seals & required_seals) == required_seals;
-  void* base = fits ? mmap(nullptr, mapped, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+  void* base = fits ? map_aligned(mapped, PROT_READ, MAP_SHARED, fd) : MAP_FAILED;
   close(fd);
   if (base == MAP_FAILED)
     return failure{reason::stale_incarnation,

@@ -15,7 +15,8 @@
 namespace baton::transport {
 
 /// Owns one mapping; both kinds ask for transparent huge pages (+10 % copy rate, and the only way
-/// to reach memcpy's rate over process_vm_readv).
+/// to reach memcpy's rate over process_vm_readv). Private ones get them by default; shared ones
+/// only where /sys/kernel/mm/transparent_hugepage/shmem_enabled is advise or always.
 class arena {
 public:
   /// Anonymous memory. `bytes` > 0. Errors: bad_input (zero), no_capacity (mmap refused).

@@ -8,6 +8,7 @@
 #include "transport/endpoint.hpp"
 #include "transport/wire.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -75,6 +76,8 @@ public:
   virtual protocol::outcome<std::unique_ptr<source_view>> view(const wire::descriptor& peer) = 0;
   /// For people: which transports the channel uses.
   virtual std::string path(channel_id channel) = 0;
+  /// Whether the reader of waiting bytes fetches them by itself, whatever this side does meanwhile.
+  virtual bool is_read_remotely(channel_id channel) = 0;
 
   /// A small frame, copied. Order is kept per channel. A failure shows up as channel_failed.
   virtual void send(channel_id channel, std::vector<std::byte> frame) = 0;
@@ -94,7 +97,9 @@ public:
   virtual bool progress() = 0;
   /// Blocks until something may be there to do, wake() was called, or `timeout_ms` has passed.
   virtual void sleep(int timeout_ms) = 0;
-  /// From any thread: ends the present or the next sleep().
+  /// Blocks until wake() was called or the time has passed: whatever else comes waits so long.
+  virtual void nap(std::chrono::microseconds time) = 0;
+  /// From any thread: ends the present or the next sleep() or nap().
   virtual void wake() = 0;
 };
 

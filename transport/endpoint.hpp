@@ -5,7 +5,7 @@
 // offer up in its own table of grants (admit). No address and no key of the destination leaves it.
 //
 //   source                              destination
-//   offer(lane, piece) ─────offer──────▶ table says yes: receive ─▶ piece_landed
+//   offer(lane, piece) ─────offer──────▶ table says yes: receive ─▶ pieces_landed
 //                                        table says no: 0 bytes land ─▶ offer_refused (both ends)
 //   receipt_arrived   ◀─────receipt───── send_receipt(lane)    all pieces of the lane have landed
 //   reader_stopped    ◀─────stopped───── revoke(lane) ─▶ lane_stopped  no receive is outstanding
@@ -73,13 +73,18 @@ struct piece_offer {
 struct lane_admitted {
   lane_id lane;
 };
-/// Destination: the piece's bytes are in place and visible to this process (remotely_visible).
+/// The piece's bytes are in place and visible to this process (remotely_visible).
 struct piece_landed {
   lane_id lane;
   std::uint32_t piece = 0;
   block_ref block;
   std::uint64_t bytes = 0;
   std::vector<std::byte> payload; ///< only for the payload piece
+};
+/// Destination: one notice for all pieces that landed together, of any lanes, in landing order. It
+/// comes before every later event of their lanes.
+struct pieces_landed {
+  std::vector<piece_landed> pieces; ///< never empty
 };
 /// Destination: an offer was turned away or its bytes were wrong; nothing of it is counted.
 struct offer_refused {
@@ -118,7 +123,7 @@ struct peer_connected {
 };
 
 using transfer_event
-  = std::variant<lane_admitted, piece_landed, offer_refused, lane_stopped, receipt_arrived,
+  = std::variant<lane_admitted, pieces_landed, offer_refused, lane_stopped, receipt_arrived,
                  reader_stopped, offer_rejected, peer_failed, peer_connected>;
 /// Called on the endpoint's own thread; must not block.
 using transfer_sink = std::function<void(transfer_event)>;
@@ -127,7 +132,8 @@ using transfer_sink = std::function<void(transfer_event)>;
 struct endpoint_limits {
   std::uint64_t inflight_bytes_max = 256ULL << 20; ///< posted receives plus staging, whole node
   std::uint64_t offer_window_bytes = 64ULL << 20;  ///< outstanding offers per peer, source side
-  std::uint64_t message_bytes_max = 2ULL << 20;    ///< larger pieces move in parts of this size
+  /// Larger pieces move in equal parts, neighbouring smaller ones of a lane move together.
+  std::uint64_t message_bytes_max = 2ULL << 20;
   std::uint32_t lanes_max = 16384;
   std::uint64_t payload_bytes_max = 1ULL << 20;
 };

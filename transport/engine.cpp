@@ -95,24 +95,10 @@ void engine::publish_counters() {
 }
 
 void engine::run() {
-  // A short spin saves the 10-20 us of a wake-up when the answer comes at once; more would cost
-  // whole scheduler slices on a machine with fewer cores than nodes.
-  constexpr std::chrono::microseconds spin{20};
-  clock::time_point idle_since{};
-  while (!stopping_) {
-    if (turn()) {
-      idle_since = {};
-      continue;
-    }
-    const clock::time_point now = clock::now();
-    if (idle_since == clock::time_point{}) {
-      idle_since = now;
-      publish_counters();
-    } else if (now - idle_since > spin) {
-      carrier_->sleep(patience_ms());
-      idle_since = {};
-    }
-  }
+  // No spinning: where nodes are more than cores, what one burns another lacks.
+  while (!stopping_)
+    if (!turn())
+      rest();
   drain();
 }
 
@@ -129,13 +115,35 @@ bool engine::turn() {
   busy |= carrier_->progress();
   busy |= close_failed_channels();
   busy |= post_waiting();
-  busy |= copy_slice();
+  busy |= copy_some();
   busy |= pump_offers();
   busy |= finish_stopping_lanes();
   busy |= watch_peers();
+  busy |= tell_landed();
   if (busy)
     publish_counters();
   return busy;
+}
+
+void engine::rest() {
+  if (may_nap())
+    carrier_->nap(nap_time);
+  else
+    carrier_->sleep(patience_ms());
+}
+
+/// Only a source naps, and only while every reader has enough to go on with.
+bool engine::may_nap() const {
+  if (!receives_.empty() || !waiting_.empty() || !copies_.empty() || !stopping_lanes_.empty())
+    return false;
+  bool reading = false;
+  for (const auto& [name, peer] : peers_) {
+    const bool enough = peer.read_remotely && peer.window_bytes >= nap_bytes_min;
+    if (peer.phase == peer_phase::greeting || (!enough && !peer.queue.empty()))
+      return false;
+    reading |= enough;
+  }
+  return reading;
 }
 
 int engine::patience_ms() const {
@@ -149,8 +157,8 @@ int engine::patience_ms() const {
 /// have not called back by then end with the carrier, whose progress nobody drives any more.
 void engine::drain() {
   copies_.take_all();
-  for (const waiting_arrival& w : waiting_.take_all())
-    carrier_->drop(w.handle);
+  for (const incoming_message& m : waiting_.take_all())
+    carrier_->drop(m.handle);
   for (const auto& [name, peer] : peers_)
     send_to(peer, wire::farewell{});
   const clock::time_point said = clock::now() + std::chrono::milliseconds(50);

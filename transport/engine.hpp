@@ -4,6 +4,10 @@
 //   caller ─▶ command_queue ─▶ engine thread ─▶ carrier (mailbox | UCX)
 //   sink   ◀──────────────────      │
 //                             lane_table (destination)   peer_record::queue (source)
+//
+// Small things travel together: neighbouring pieces in one message, announcements in one frame,
+// what has landed in one notice a turn. Each piece is judged, counted and refused by itself all
+// the same.
 #pragma once
 
 #include "transport/arena.hpp"
@@ -40,9 +44,14 @@ public:
   static constexpr std::size_t waiting_arrivals_max = 4096;
   static constexpr std::size_t copy_jobs_max = 65536;
   static constexpr std::uint64_t copy_slice_bytes = 2ULL << 20;
-  /// Receives posted at once: four parts keep every carrier busy. What waits behind them can still
-  /// be overtaken by a lane that has had less.
-  static constexpr std::uint64_t posted_bytes_max = 8ULL << 20;
+  static constexpr std::uint64_t taken_notice_bytes = 4ULL << 20;
+  /// Receives posted at once: four keep every carrier busy, over TCP more cost CPU time. What waits
+  /// behind them can still be overtaken by a lane that has had less.
+  static constexpr std::size_t posted_receives_max = 4;
+  /// While a peer has this much to read by itself, and more is queued or nothing, hearing of each
+  /// part that it has read is of no use: the source looks for that once in nap_time.
+  static constexpr std::uint64_t nap_bytes_min = 16ULL << 20;
+  static constexpr std::chrono::microseconds nap_time{1000};
   static constexpr std::chrono::seconds greeting_patience{10};
   /// How long a revoked lane waits for its receives before the peer's channel is force-closed,
   /// which makes them call back: a stopped or cut-off peer is reported by nothing else.
@@ -93,6 +102,9 @@ private:
     clock::time_point last_asked;
     fair_queue<queued_offer> queue;
     std::uint64_t window_bytes = 0; ///< posted and not yet called back (or taken)
+    std::uint64_t announced_bytes = 0; ///< destination: not dealt with yet
+    std::uint64_t taken_bytes = 0;     ///< destination: dealt with, and the source not told
+    bool read_remotely = false; ///< its reads of our bytes need nothing from us
     std::unique_ptr<source_view> view;
   };
   /// Bytes that a reader may be at: kept until its send succeeded or its lane is evidenced over.
@@ -103,14 +115,21 @@ private:
     std::uint64_t staging_bytes = 0;
     std::shared_ptr<std::vector<std::byte>> buffer; ///< null: the part lies in the arena
   };
-  struct waiting_arrival {
-    channel_id channel = 0;
+  /// An accepted part, and where its bytes begin in the message that brings them.
+  struct wanted_part {
     part_accepted part;
+    std::uint64_t message_offset = 0;
+  };
+  /// Bytes that came or wait at the source; only those of `wanted` may land.
+  struct incoming_message {
+    channel_id channel = 0;
+    lane_id lane;
+    std::uint64_t bytes = 0;
+    std::vector<wanted_part> wanted;
     void* handle = nullptr;
   };
   struct posted_receive {
-    channel_id channel = 0;
-    part_accepted part;
+    incoming_message message;
     std::uint64_t charged_bytes = 0;
     std::unique_ptr<std::byte[]> staging; ///< null: received in place
   };
@@ -134,9 +153,14 @@ private:
   void run();
   bool run_commands();
   bool turn();
+  void rest();
+  bool may_nap() const;
   int patience_ms() const;
   void drain();
-  void emit(transfer_event e) { setup_.sink(std::move(e)); }
+  void emit(transfer_event e) {
+    tell_landed();
+    setup_.sink(std::move(e));
+  }
   void publish_counters();
 
   // engine_peers.cpp: channels
@@ -165,17 +189,32 @@ private:
   void enqueue(const node_name& destination, queued_offer offer);
   bool pump_offers();
   bool post_next(peer_record& peer);
-  bool announce(peer_record& peer, queued_offer& offer);
+  bool announces(const queued_offer& offer) const;
+  std::uint64_t next_bytes(const queued_offer& offer) const;
+  bool give_turn(peer_record& peer);
+  bool fits_window(const peer_record& peer, std::uint64_t bytes, std::uint64_t had_bytes) const;
+  void add_digest(queued_offer& offer);
+  void announce(peer_record& peer);
+  std::size_t run_length(peer_record& peer);
+  void post_run(peer_record& peer, std::size_t pieces);
+  std::uint64_t part_bytes_of(std::uint64_t total) const;
   bool post_part(peer_record& peer, queued_offer& offer);
+  void post_message(peer_record& peer, const wire::message& header, const std::byte* from,
+                    posted_part part, bool wait_for_reader);
   void release_buffers(const lane_id& lane);
   void part_sent(std::uint64_t token, bool ok) override;
 
   // engine_frames.cpp: what arrives
   void frame_arrived(const std::byte* frame, std::size_t size) override;
   void part_arrived(const std::byte* frame, std::size_t size, const arrival& data) override;
+  static std::vector<wire::part_header> offered_by(const wire::message& m);
+  incoming_message judge_message(peer_record& peer, const std::vector<wire::part_header>& offered,
+                                 std::uint64_t bytes);
   void take(peer_record& peer, wire::hello& m);
   void take(peer_record& peer, wire::part_header& m);
-  void take(peer_record& peer, wire::announcement& m);
+  void take(peer_record& peer, wire::run_header& m);
+  void take(peer_record& peer, wire::announcements& m);
+  void take_announced(peer_record& peer, const wire::announcement& m);
   void take(peer_record& peer, wire::taken& m);
   void take(peer_record& peer, wire::receipt& m);
   void take(peer_record& peer, wire::stopped& m);
@@ -188,22 +227,33 @@ private:
   void execute(admit_command& c);
   void execute(revoke_command& c);
   void execute(receipt_command& c);
-  void land_eager(const part_accepted& part, channel_id channel, const std::byte* data);
-  void receive_or_wait(const part_accepted& part, channel_id channel, void* handle);
-  bool fits_budget(const part_accepted& part);
-  bool may_post(const part_accepted& part);
-  std::uint64_t charge_of(const part_accepted& part);
-  void post_receive(const part_accepted& part, channel_id channel, void* handle);
+  void place_parts(const incoming_message& m, const std::byte* data);
+  void land_eager(const incoming_message& m, const std::byte* data);
+  void receive_or_wait(incoming_message m);
+  std::byte* direct_place(const incoming_message& m);
+  bool fits_budget(const incoming_message& m);
+  bool may_post(const incoming_message& m);
+  std::uint64_t charge_of(const incoming_message& m);
+  void post_receive(incoming_message m);
   bool post_waiting();
   void part_received(std::uint64_t token, const failure& error) override;
-  void finish_receive(posted_receive receive, const failure& error);
+  void finish_receive(const posted_receive& receive, const failure& error);
+  void message_failed(const incoming_message& m, const failure& error);
+  void forget(const incoming_message& m);
   void part_failed(const part_key& key, channel_id channel, failure error);
   void part_landed(const part_key& key, channel_id channel);
+  bool tell_landed();
   void refuse(const lane_id& lane, std::uint32_t piece, channel_id channel, failure error);
-  bool copy_slice();
   void drop_pending_of(const lane_id& lane);
   void fail_pending_of(channel_id channel, const failure& error);
   bool finish_stopping_lanes();
+
+  // engine_copies.cpp
+  bool copy_some();
+  std::uint64_t copy_slice(std::uint64_t bytes_max);
+  void give_back(peer_record& peer, std::uint64_t bytes);
+  void drop_copies_of(const lane_id& lane);
+  void fail_copies_of(channel_id channel, const failure& error);
 
   engine_setup setup_;
   std::unique_ptr<carrier> carrier_;
@@ -221,9 +271,9 @@ private:
   std::uint64_t staging_bytes_ = 0;
   std::map<std::uint64_t, posted_receive> receives_;
   std::uint64_t inflight_bytes_ = 0;
-  std::uint64_t posted_bytes_ = 0; ///< of receives_, without their staging
-  fair_queue<waiting_arrival> waiting_;
+  fair_queue<incoming_message> waiting_;
   fair_queue<copy_job> copies_;
+  std::vector<piece_landed> landed_; ///< not told yet
   counters now_;
 
   mutable std::mutex counters_mutex_;

@@ -41,8 +41,8 @@ bool engine::finish_stopping_lanes() {
     if (now >= stopping.deadline) {
       stopping.deadline = now + stop_patience;
       for (const auto& [token, receive] : receives_)
-        if (receive.part.key.lane == lane)
-          channel_failed(receive.channel, {reason::deadline_passed,
+        if (receive.message.lane == lane)
+          channel_failed(receive.message.channel, {reason::deadline_passed,
                                            "revoke: a receive did not end within "
                                              + std::to_string(stop_patience.count()) + " s"});
     }
@@ -82,79 +82,116 @@ void engine::part_landed(const part_key& key, channel_id channel) {
   }
   piece_landed& landed = std::get<piece_landed>(*result);
   now_.bytes_landed += landed.bytes;
-  emit(std::move(landed));
+  landed_.push_back(std::move(landed));
 }
 
-void engine::land_eager(const part_accepted& part, channel_id channel, const std::byte* data) {
-  const landing_place place = table_.place_of(part.key.lane, part.key.piece);
-  copy_piece({place.base, place.where, part.offset}, {data, contiguous(0, part.bytes), 0},
-             part.bytes);
-  part_landed(part.key, channel);
+/// Everything that has landed since the last notice; each other event has it told first.
+bool engine::tell_landed() {
+  if (landed_.empty())
+    return false;
+  setup_.sink(pieces_landed{std::exchange(landed_, {})});
+  return true;
+}
+
+/// Copies the wanted parts of a message, whose bytes are at `data`, to their places.
+void engine::place_parts(const incoming_message& m, const std::byte* data) {
+  for (const wanted_part& each : m.wanted) {
+    const landing_place place = table_.place_of(each.part.key.lane, each.part.key.piece);
+    copy_piece({place.base, place.where, each.part.offset},
+               {data, contiguous(0, m.bytes), each.message_offset}, each.part.bytes);
+  }
+}
+
+void engine::land_eager(const incoming_message& m, const std::byte* data) {
+  place_parts(m, data);
+  for (const wanted_part& each : m.wanted)
+    part_landed(each.part.key, m.channel);
+}
+
+/// Where the message's bytes can be received as they are; nullptr when not all of them are wanted
+/// or their places do not follow each other.
+std::byte* engine::direct_place(const incoming_message& m) {
+  std::byte* begin = nullptr;
+  std::uint64_t end = 0;
+  for (const wanted_part& each : m.wanted) {
+    const landing_place place = table_.place_of(each.part.key.lane, each.part.key.piece);
+    std::byte* at = place.base + place.where.offset + each.part.offset;
+    begin = begin == nullptr ? at : begin;
+    if (!is_contiguous(place.where) || each.message_offset != end || at != begin + end)
+      return nullptr;
+    end += each.part.bytes;
+  }
+  return end == m.bytes ? begin : nullptr;
 }
 
 /// Bytes of the budget that a receive takes: itself, and as much again when it is staged.
-std::uint64_t engine::charge_of(const part_accepted& part) {
-  const bool staged = !is_contiguous(table_.place_of(part.key.lane, part.key.piece).where);
-  return staged ? 2 * part.bytes : part.bytes;
+std::uint64_t engine::charge_of(const incoming_message& m) {
+  return direct_place(m) == nullptr ? 2 * m.bytes : m.bytes;
 }
 
-bool engine::fits_budget(const part_accepted& part) {
-  return inflight_bytes_ + charge_of(part) <= setup_.limits.inflight_bytes_max;
+bool engine::fits_budget(const incoming_message& m) {
+  return inflight_bytes_ + charge_of(m) <= setup_.limits.inflight_bytes_max;
 }
 
-bool engine::may_post(const part_accepted& part) {
-  return fits_budget(part)
-         && (posted_bytes_ == 0 || posted_bytes_ + part.bytes <= posted_bytes_max);
+bool engine::may_post(const incoming_message& m) {
+  return receives_.size() < posted_receives_max && fits_budget(m);
 }
 
-void engine::receive_or_wait(const part_accepted& part, channel_id channel, void* handle) {
-  const std::uint64_t charge = charge_of(part);
+void engine::receive_or_wait(incoming_message m) {
+  const std::uint64_t charge = charge_of(m);
   if (charge > setup_.limits.inflight_bytes_max) {
-    carrier_->drop(handle);
-    part_failed(part.key, channel,
-                {reason::inflight_budget,
-                 "offer: part needs " + std::to_string(charge) + " bytes in flight, the limit is "
-                   + std::to_string(setup_.limits.inflight_bytes_max)});
-  } else if (waiting_.empty() && may_post(part)) {
-    post_receive(part, channel, handle);
+    carrier_->drop(m.handle);
+    message_failed(m, {reason::inflight_budget,
+                       "offer: part needs " + std::to_string(charge)
+                         + " bytes in flight, the limit is "
+                         + std::to_string(setup_.limits.inflight_bytes_max)});
+  } else if (waiting_.empty() && may_post(m)) {
+    post_receive(std::move(m));
   } else if (waiting_.size() < waiting_arrivals_max) {
-    now_.arrivals_deferred += fits_budget(part) ? 0 : 1;
-    waiting_.push(part.key.lane, {channel, part, handle});
+    now_.arrivals_deferred += fits_budget(m) ? 0 : 1;
+    const lane_id lane = m.lane;
+    waiting_.push(lane, std::move(m));
   } else {
-    carrier_->drop(handle);
-    part_failed(part.key, channel,
-                {reason::queue_full, "offer: all " + std::to_string(waiting_arrivals_max)
-                                       + " places for waiting offers are taken"});
+    carrier_->drop(m.handle);
+    message_failed(m, {reason::queue_full, "offer: all " + std::to_string(waiting_arrivals_max)
+                                             + " places for waiting offers are taken"});
   }
+}
+
+void engine::message_failed(const incoming_message& m, const failure& error) {
+  for (const wanted_part& each : m.wanted)
+    part_failed(each.part.key, m.channel, error);
 }
 
 /// Whose turn it is waits until it fits, so that a large part is not overtaken for ever.
 bool engine::post_waiting() {
   bool any = false;
-  while (!waiting_.empty() && may_post(waiting_.front().part)) {
-    const waiting_arrival next = waiting_.front();
-    waiting_.serve(next.part.bytes, true);
-    post_receive(next.part, next.channel, next.handle);
+  while (!waiting_.empty() && may_post(waiting_.front())) {
+    incoming_message next = std::move(waiting_.front());
+    waiting_.serve(next.bytes, 1);
+    post_receive(std::move(next));
     any = true;
   }
   return any;
 }
 
-void engine::post_receive(const part_accepted& part, channel_id channel, void* handle) {
-  const landing_place place = table_.place_of(part.key.lane, part.key.piece);
-  posted_receive receive{channel, part, charge_of(part), nullptr};
-  std::byte* to = place.base + place.where.offset + part.offset;
-  if (!is_contiguous(place.where)) {
-    receive.staging.reset(new std::byte[part.bytes]);
+void engine::post_receive(incoming_message m) {
+  posted_receive receive{std::move(m), 0, nullptr};
+  const incoming_message& message = receive.message;
+  receive.charged_bytes = charge_of(message);
+  std::byte* to = direct_place(message);
+  if (to == nullptr) {
+    receive.staging.reset(new std::byte[message.bytes]);
     to = receive.staging.get();
   }
   inflight_bytes_ += receive.charged_bytes;
-  posted_bytes_ += part.bytes;
   now_.inflight_bytes_peak = std::max(now_.inflight_bytes_peak, inflight_bytes_);
-  table_.operation_posted(part.key.lane);
+  table_.operation_posted(message.lane);
   const std::uint64_t token = next_token_++;
+  const std::uint64_t bytes = message.bytes;
+  void* const handle = message.handle;
   receives_.emplace(token, std::move(receive));
-  const posting now = carrier_->receive(handle, to, part.bytes, token);
+  const posting now = carrier_->receive(handle, to, bytes, token);
   if (now == posting::done)
     part_received(token, {});
   else if (now == posting::failed)
@@ -163,85 +200,52 @@ void engine::post_receive(const part_accepted& part, channel_id channel, void* h
 
 void engine::part_received(std::uint64_t token, const failure& error) {
   auto node = receives_.extract(token);
-  finish_receive(std::move(node.mapped()), error);
+  finish_receive(node.mapped(), error);
 }
 
-void engine::finish_receive(posted_receive receive, const failure& error) {
-  const part_accepted& part = receive.part;
+void engine::finish_receive(const posted_receive& receive, const failure& error) {
+  const incoming_message& message = receive.message;
   inflight_bytes_ -= receive.charged_bytes;
-  posted_bytes_ -= part.bytes;
-  table_.operation_ended(part.key.lane);
+  table_.operation_ended(message.lane);
   if (stopping_)
     return;
-  if (table_.state_of(part.key.lane) != lane_table::lane_state::open) {
-    table_.forget_part(part.key); // revoked meanwhile: it counts for nothing
+  if (table_.state_of(message.lane) != lane_table::lane_state::open) {
+    forget(message); // revoked meanwhile: it counts for nothing
     return;
   }
   if (error) {
-    part_failed(part.key, receive.channel, error);
+    message_failed(message, error);
     return;
   }
-  if (receive.staging) {
-    const landing_place place = table_.place_of(part.key.lane, part.key.piece);
-    copy_piece({place.base, place.where, part.offset},
-               {receive.staging.get(), contiguous(0, part.bytes), 0}, part.bytes);
-  }
-  part_landed(part.key, receive.channel);
+  if (receive.staging)
+    place_parts(message, receive.staging.get());
+  for (const wanted_part& each : message.wanted)
+    part_landed(each.part.key, message.channel);
 }
 
-/// One slice of an announced piece, so that notices are never stuck behind a long copy.
-bool engine::copy_slice() {
-  if (copies_.empty())
-    return false;
-  copy_job& job = copies_.front();
-  source_view& view = *peer_on(job.channel)->view;
-  const std::uint64_t bytes = std::min(copy_slice_bytes, job.part.bytes - job.done_bytes);
-  const std::byte* source = view.begin_reading();
-  if (source != nullptr) {
-    const landing_place place = table_.place_of(job.part.key.lane, job.part.key.piece);
-    copy_piece({place.base, place.where, job.done_bytes}, {source, job.from, job.done_bytes},
-               bytes);
-    view.end_reading();
-    job.done_bytes += bytes;
-  }
-  const copy_job finished = job;
-  const bool done = source == nullptr || job.done_bytes == job.part.bytes;
-  copies_.serve(bytes, done);
-  if (!done)
-    return true;
-  send_to(*peer_on(finished.channel), wire::taken{finished.part.bytes});
-  if (source != nullptr)
-    part_landed(finished.part.key, finished.channel);
-  else
-    part_failed(finished.part.key, finished.channel,
-                {reason::peer_lost, "offer: the source's arena has gone"});
-  return true;
+void engine::forget(const incoming_message& m) {
+  for (const wanted_part& each : m.wanted)
+    table_.forget_part(each.part.key);
 }
 
 void engine::drop_pending_of(const lane_id& lane) {
-  const auto mine = [&](const auto& pending) { return pending.part.key.lane == lane; };
-  for (const waiting_arrival& w : waiting_.take_if(mine)) {
-    carrier_->drop(w.handle);
-    table_.forget_part(w.part.key);
+  for (const incoming_message& m :
+       waiting_.take_if([&](const incoming_message& m) { return m.lane == lane; })) {
+    carrier_->drop(m.handle);
+    forget(m);
   }
-  for (const copy_job& job : copies_.take_if(mine)) {
-    send_to(*peer_on(job.channel), wire::taken{job.part.bytes});
-    table_.forget_part(job.part.key);
-  }
+  drop_copies_of(lane);
 }
 
 /// What has not been posted ends here; what has been posted ends with its own callback.
 void engine::fail_pending_of(channel_id channel, const failure& error) {
-  const auto mine = [&](const auto& pending) { return pending.channel == channel; };
-  std::vector<part_key> failed;
-  for (const waiting_arrival& w : waiting_.take_if(mine)) {
-    carrier_->drop(w.handle);
-    failed.push_back(w.part.key);
+  const failure lost{reason::peer_lost, error.text};
+  for (const incoming_message& m :
+       waiting_.take_if([&](const incoming_message& m) { return m.channel == channel; })) {
+    carrier_->drop(m.handle);
+    message_failed(m, lost);
   }
-  for (const copy_job& job : copies_.take_if(mine))
-    failed.push_back(job.part.key);
-  for (const part_key& key : failed)
-    part_failed(key, channel, {reason::peer_lost, error.text});
+  fail_copies_of(channel, lost);
 }
 
 } // namespace baton::transport

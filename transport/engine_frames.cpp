@@ -23,34 +23,65 @@ void engine::frame_arrived(const std::byte* frame, std::size_t size) {
 void engine::part_arrived(const std::byte* frame, std::size_t size, const arrival& data) {
   const waiting_bytes* waiting = std::get_if<waiting_bytes>(&data.where);
   auto decoded = wire::decode(frame, size);
-  const wire::part_header* header
-    = decoded ? std::get_if<wire::part_header>(&decoded.value().body) : nullptr;
-  peer_record* peer = header ? peer_living(decoded.value().from) : nullptr;
-  if (peer != nullptr)
-    peer->last_heard = clock::now();
-  verdict answer = part_repeated{};
-  if (header == nullptr)
+  const std::vector<wire::part_header> offered
+    = decoded ? offered_by(decoded.value().body) : std::vector<wire::part_header>{};
+  peer_record* peer = offered.empty() ? nullptr : peer_living(decoded.value().from);
+  incoming_message message;
+  if (offered.empty())
     ++now_.offers_refused;
   else if (peer == nullptr)
     stranger(decoded.value().from, decoded.value().body);
-  else if (header->part_bytes != data.bytes)
-    answer = part_refused{{reason::bad_input, "offer: part_bytes: the message is of another size"}};
   else
-    answer = table_.judge(peer->life, *header);
-
-  if (const auto* accepted = std::get_if<part_accepted>(&answer)) {
+    message = judge_message(*peer, offered, data.bytes);
+  if (message.wanted.empty()) {
     if (waiting != nullptr)
-      receive_or_wait(*accepted, peer->channel, waiting->handle);
-    else
-      land_eager(*accepted, peer->channel, std::get<eager_bytes>(data.where).data);
-    return;
+      carrier_->drop(waiting->handle);
+  } else if (waiting != nullptr) {
+    message.handle = waiting->handle;
+    receive_or_wait(std::move(message));
+  } else {
+    land_eager(message, std::get<eager_bytes>(data.where).data);
   }
-  if (waiting != nullptr)
-    carrier_->drop(waiting->handle);
-  if (auto* refused = std::get_if<part_refused>(&answer))
-    refuse(header->lane, header->piece, peer->channel, std::move(refused->error));
-  else if (peer != nullptr)
-    ++now_.duplicates;
+}
+
+/// What a message with bytes offers, in the order of its bytes; nothing if it is of another kind.
+std::vector<wire::part_header> engine::offered_by(const wire::message& m) {
+  if (const auto* part = std::get_if<wire::part_header>(&m))
+    return {*part};
+  std::vector<wire::part_header> offered;
+  if (const auto* run = std::get_if<wire::run_header>(&m))
+    for (const wire::run_piece& p : run->pieces)
+      offered.push_back({run->lane, p.piece, p.block, p.bytes, 0, p.bytes, p.bytes, p.digest});
+  return offered;
+}
+
+/// Each piece gets its own verdict: what is refused or repeated does not touch its neighbours. A
+/// message of another size than its header says is refused as a whole, each piece by name.
+engine::incoming_message engine::judge_message(peer_record& peer,
+                                               const std::vector<wire::part_header>& offered,
+                                               std::uint64_t bytes) {
+  peer.last_heard = clock::now();
+  incoming_message message{peer.channel, offered.front().lane, bytes, {}, nullptr};
+  std::uint64_t sum = 0;
+  bool fits = true;
+  for (const wire::part_header& o : offered)
+    fits = fits && !__builtin_add_overflow(sum, o.part_bytes, &sum);
+  fits = fits && sum == bytes;
+  std::uint64_t at = 0;
+  for (const wire::part_header& o : offered) {
+    verdict answer
+      = fits ? table_.judge(peer.life, o)
+             : part_refused{{reason::bad_input,
+                             "offer: part_bytes: the message is of another size"}};
+    if (const auto* accepted = std::get_if<part_accepted>(&answer))
+      message.wanted.push_back({*accepted, at});
+    else if (auto* refused = std::get_if<part_refused>(&answer))
+      refuse(o.lane, o.piece, peer.channel, std::move(refused->error));
+    else
+      ++now_.duplicates;
+    at += o.part_bytes;
+  }
+  return message;
 }
 
 void engine::take(peer_record& peer, wire::hello& m) {
@@ -72,12 +103,21 @@ void engine::take(peer_record& peer, wire::hello& m) {
     send_to(peer, wire::hello{peer.life, setup_.path, true});
 }
 
-/// An offer without its bytes.
+/// Offers without their bytes.
 void engine::take(peer_record& peer, wire::part_header& m) {
   refuse(m.lane, m.piece, peer.channel, {reason::bad_input, "offer: bytes: none came with it"});
 }
+void engine::take(peer_record& peer, wire::run_header& m) {
+  for (const wire::run_piece& p : m.pieces)
+    refuse(m.lane, p.piece, peer.channel, {reason::bad_input, "offer: bytes: none came with it"});
+}
 
-void engine::take(peer_record& peer, wire::announcement& m) {
+void engine::take(peer_record& peer, wire::announcements& m) {
+  for (const wire::announcement& each : m.pieces)
+    take_announced(peer, each);
+}
+
+void engine::take_announced(peer_record& peer, const wire::announcement& m) {
   const std::uint64_t bytes = m.where.total_bytes();
   verdict answer;
   if (peer.view == nullptr)
@@ -88,11 +128,12 @@ void engine::take(peer_record& peer, wire::announcement& m) {
     answer = table_.judge(peer.life,
                           {m.lane, m.piece, m.block, bytes, 0, bytes, bytes, m.digest});
   const auto* accepted = std::get_if<part_accepted>(&answer);
+  peer.announced_bytes += bytes;
   if (accepted != nullptr && copies_.size() < copy_jobs_max) {
     copies_.push(m.lane, {peer.channel, *accepted, m.where, 0});
     return;
   }
-  send_to(peer, wire::taken{bytes});
+  give_back(peer, bytes);
   if (accepted != nullptr)
     part_failed(accepted->key, peer.channel,
                 {reason::queue_full, "offer: all " + std::to_string(copy_jobs_max)
@@ -141,10 +182,11 @@ void engine::take(peer_record& peer, wire::farewell&) {
 void engine::stranger(const incarnation& from, const wire::message& m) {
   const failure error{reason::stale_incarnation,
                       "offer: source: " + protocol::to_string(from) + " is not connected"};
-  if (const auto* part = std::get_if<wire::part_header>(&m))
-    refuse(part->lane, part->piece, 0, error);
-  else if (const auto* announced = std::get_if<wire::announcement>(&m))
-    refuse(announced->lane, announced->piece, 0, error);
+  for (const wire::part_header& part : offered_by(m))
+    refuse(part.lane, part.piece, 0, error);
+  if (const auto* announced = std::get_if<wire::announcements>(&m))
+    for (const wire::announcement& each : announced->pieces)
+      refuse(each.lane, each.piece, 0, error);
 }
 
 } // namespace baton::transport

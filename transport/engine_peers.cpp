@@ -86,6 +86,7 @@ failure engine::open_peer(const connect_command& c) {
 void engine::finish_greeting(peer_record& peer) {
   peer.phase = peer_phase::up;
   peer.last_heard = clock::now();
+  peer.read_remotely = setup_.path == path_kind::pull && carrier_->is_read_remotely(peer.channel);
   emit(peer_connected{peer.name, {}, carrier_->path(peer.channel)});
 }
 

@@ -62,35 +62,114 @@ bool engine::pump_offers() {
 
 /// False when the window or the staging budget is used up.
 bool engine::post_next(peer_record& peer) {
+  if (!give_turn(peer))
+    return false;
   queued_offer& offer = peer.queue.front();
+  if (announces(offer))
+    return announce(peer), true;
+  const std::size_t pieces = run_length(peer);
+  return pieces > 1 ? (post_run(peer, pieces), true) : post_part(peer, offer);
+}
+
+bool engine::announces(const queued_offer& offer) const {
+  return setup_.path != path_kind::pull && !offer.payload;
+}
+
+/// Of what is posted next.
+std::uint64_t engine::next_bytes(const queued_offer& offer) const {
+  const std::uint64_t total = offer.where.total_bytes();
+  return announces(offer) ? total : std::min(part_bytes_of(total), total - offer.next_offset);
+}
+
+/// To whoever is first by right among those whom the window lets pass.
+bool engine::give_turn(peer_record& peer) {
+  return peer.queue.choose([&](const queued_offer& oldest, std::uint64_t had_bytes) {
+    return fits_window(peer, next_bytes(oldest), had_bytes);
+  });
+}
+
+/// A lane that has just come passes a window which others have filled: the destination can prefer a
+/// short one only when it knows of it. So the window is filled twice at most.
+bool engine::fits_window(const peer_record& peer, std::uint64_t bytes,
+                         std::uint64_t had_bytes) const {
+  const std::uint64_t window = setup_.limits.offer_window_bytes;
+  const std::uint64_t then = peer.window_bytes + bytes;
+  return peer.window_bytes == 0 || then <= window
+         || (had_bytes + bytes <= window / 2 && then <= 2 * window);
+}
+
+void engine::add_digest(queued_offer& offer) {
   if (setup_.check == integrity::all && !offer.digest)
     offer.digest = digest_of(offer.payload ? offer.payload->data() : setup_.memory->base(),
                              offer.where);
-  const bool by_announcement = setup_.path != path_kind::pull && !offer.payload;
-  const std::uint64_t before = offer.next_offset;
-  if (!(by_announcement ? announce(peer, offer) : post_part(peer, offer)))
-    return false;
-  peer.queue.serve(offer.next_offset - before, offer.next_offset == offer.where.total_bytes());
-  return true;
 }
 
-bool engine::announce(peer_record& peer, queued_offer& offer) {
-  const std::uint64_t bytes = offer.where.total_bytes();
-  if (peer.window_bytes > 0 && peer.window_bytes + bytes > setup_.limits.offer_window_bytes)
-    return false;
-  peer.window_bytes += bytes;
-  offer.next_offset = bytes;
-  send_to(peer, wire::announcement{offer.lane, offer.piece, offer.block, offer.where,
-                                   offer.digest});
-  return true;
+/// As many as the window takes, of whichever lanes have their turn, in one frame.
+void engine::announce(peer_record& peer) {
+  wire::announcements together;
+  while (together.pieces.size() < wire::announcements_max && give_turn(peer)) {
+    queued_offer& offer = peer.queue.front();
+    const std::uint64_t bytes = offer.where.total_bytes();
+    if (!announces(offer))
+      break;
+    add_digest(offer);
+    peer.window_bytes += bytes;
+    together.pieces.push_back({offer.lane, offer.piece, offer.block, offer.where, offer.digest});
+    peer.queue.serve(bytes, 1);
+  }
+  send_to(peer, together);
+}
+
+/// How many of the front lane's oldest offers can travel in one message: whole pieces that follow
+/// each other in the arena here and, by their blocks' numbers, probably there.
+std::size_t engine::run_length(peer_record& peer) {
+  const std::deque<queued_offer>& line = peer.queue.front_line();
+  const auto whole = [](const queued_offer& o) {
+    return !o.payload && o.next_offset == 0 && is_contiguous(o.where);
+  };
+  const std::uint64_t had_bytes = peer.queue.front_served_bytes();
+  std::uint64_t bytes = line.front().where.total_bytes();
+  std::size_t count = 1;
+  if (!whole(line.front()))
+    return count;
+  for (; count < std::min(line.size(), wire::run_pieces_max); ++count) {
+    const queued_offer& last = line[count - 1];
+    const queued_offer& next = line[count];
+    bytes += next.where.total_bytes();
+    if (!whole(next) || bytes > setup_.limits.message_bytes_max
+        || !fits_window(peer, bytes, had_bytes) || next.piece <= last.piece
+        || next.block.block.value != last.block.block.value + 1
+        || next.where.offset != last.where.offset + last.where.total_bytes())
+      break;
+  }
+  return count;
+}
+
+void engine::post_run(peer_record& peer, std::size_t pieces) {
+  std::deque<queued_offer>& line = peer.queue.front_line();
+  wire::run_header header{line.front().lane, {}};
+  const std::byte* from = setup_.memory->base() + line.front().where.offset;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    queued_offer& offer = line[i];
+    bytes += offer.where.total_bytes();
+    add_digest(offer);
+    header.pieces.push_back({offer.piece, offer.block, offer.where.total_bytes(), offer.digest});
+  }
+  peer.queue.serve(bytes, pieces);
+  post_message(peer, header, from, {peer.channel, header.lane, bytes, 0, nullptr}, true);
+}
+
+/// Of a part of a piece of `total` bytes. Parts are equal: 2.5 MiB are 1.25 twice, not 2 and 0.5.
+std::uint64_t engine::part_bytes_of(std::uint64_t total) const {
+  const std::uint64_t parts = (total - 1) / setup_.limits.message_bytes_max + 1;
+  return (total - 1) / parts + 1;
 }
 
 bool engine::post_part(peer_record& peer, queued_offer& offer) {
   const std::uint64_t total = offer.where.total_bytes();
-  const std::uint64_t part_max = setup_.limits.message_bytes_max;
-  const std::uint64_t bytes = std::min(part_max, total - offer.next_offset);
-  if (peer.window_bytes > 0 && peer.window_bytes + bytes > setup_.limits.offer_window_bytes)
-    return false;
+  const std::uint64_t bytes = next_bytes(offer);
+  add_digest(offer);
   posted_part part{peer.channel, offer.lane, bytes, 0, offer.payload};
   const std::byte* from = offer.payload ? offer.payload->data() + offer.next_offset : nullptr;
   if (!offer.payload && is_contiguous(offer.where)) {
@@ -105,9 +184,17 @@ bool engine::post_part(peer_record& peer, queued_offer& offer) {
     from = part.buffer->data();
   }
   const wire::part_header header{offer.lane, offer.piece, offer.block,  total,
-                                 offer.next_offset, bytes, part_max, offer.digest};
-  offer.next_offset += bytes;
+                                 offer.next_offset, bytes, part_bytes_of(total), offer.digest};
   const bool wait_for_reader = !offer.payload;
+  offer.next_offset += bytes;
+  peer.queue.serve(bytes, offer.next_offset == total ? 1 : 0);
+  post_message(peer, header, from, std::move(part), wait_for_reader);
+  return true;
+}
+
+void engine::post_message(peer_record& peer, const wire::message& header, const std::byte* from,
+                          posted_part part, bool wait_for_reader) {
+  const std::uint64_t bytes = part.bytes;
   const std::uint64_t token = next_token_++;
   staging_bytes_ += part.staging_bytes;
   peer.window_bytes += bytes;
@@ -116,7 +203,6 @@ bool engine::post_part(peer_record& peer, queued_offer& offer) {
                                           bytes, wait_for_reader, token);
   if (now != posting::pending)
     part_sent(token, now == posting::done);
-  return true;
 }
 
 /// A send's Success only frees our own buffer and window; it says nothing to the caller.

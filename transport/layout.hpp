@@ -36,7 +36,8 @@ struct const_piece_cursor {
 };
 
 /// Copies `count` bytes. Both layouts must have been checked and hold that many bytes behind their
-/// positions.
+/// positions. Long runs go past the caches: what is handed over is read much later, if at all by
+/// this core.
 void copy_piece(piece_cursor to, const_piece_cursor from, std::uint64_t count);
 
 } // namespace baton::transport

@@ -116,6 +116,7 @@ public:
   void attach(carrier_listener& listener) override { listener_ = &listener; }
   std::vector<std::byte> address() const override { return {}; }
   std::string path(channel_id) override { return "loopback"; }
+  bool is_read_remotely(channel_id) override { return false; }
 
   outcome<channel_id> open(const wire::descriptor& peer) override {
     if (hub_.find(peer.life) == nullptr)
@@ -157,6 +158,7 @@ public:
     return true;
   }
   void sleep(int timeout_ms) override { self_->sleep(timeout_ms); }
+  void nap(std::chrono::microseconds) override {} // never asked for
   void wake() override { self_->wake(); }
 
 private:

@@ -143,6 +143,11 @@ std::string ucx_carrier::path(channel_id channel) {
   return to_string(path_) + found;
 }
 
+/// A rendezvous over CMA is the destination's process_vm_readv; over TCP both sides must work.
+bool ucx_carrier::is_read_remotely(channel_id channel) {
+  return path(channel).find("cma") != std::string::npos;
+}
+
 void ucx_carrier::send(channel_id channel, std::vector<std::byte> frame) {
   post(channel, frame_message, std::move(frame), nullptr, 0, UCP_AM_SEND_FLAG_EAGER, 0);
 }

@@ -22,6 +22,7 @@ public:
   void close(channel_id channel) override;
   protocol::outcome<std::unique_ptr<source_view>> view(const wire::descriptor& peer) override;
   std::string path(channel_id channel) override;
+  bool is_read_remotely(channel_id channel) override;
   void send(channel_id channel, std::vector<std::byte> frame) override;
   posting send_part(channel_id channel, std::vector<std::byte> frame, const std::byte* bytes,
                     std::uint64_t count, bool wait_for_reader, std::uint64_t token) override;
@@ -29,6 +30,7 @@ public:
   void drop(void* handle) override;
   bool progress() override;
   void sleep(int timeout_ms) override { worker_->sleep(timeout_ms); }
+  void nap(std::chrono::microseconds time) override { worker_->nap(time); }
   void wake() override { worker_->wake(); }
 
 private:

@@ -3,6 +3,8 @@
 #include "transport/signals_blocked.hpp"
 
 #include <cstring>
+#include <ctime>
+#include <poll.h>
 #include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -89,15 +91,33 @@ void ucx_worker::sleep(int timeout_ms) {
   if (ucp_worker_arm(worker_) != UCS_OK)
     return; // something came in since the last progress
   sleeping_ = true;
+  bool written = false;
   if (!woken_) {
     epoll_event events[2];
-    epoll_wait(epoll_fd_, events, 2, timeout_ms);
+    const int count = epoll_wait(epoll_fd_, events, 2, timeout_ms);
+    for (int i = 0; i < count; ++i)
+      written |= events[i].data.fd == wake_fd_;
   }
+  forget_wake(written);
+}
+
+void ucx_worker::nap(std::chrono::microseconds time) {
+  sleeping_ = true;
+  bool written = false;
+  if (!woken_) {
+    pollfd woken{wake_fd_, POLLIN, 0};
+    const timespec limit{0, std::chrono::nanoseconds(time).count()};
+    written = ppoll(&woken, 1, &limit, nullptr) > 0;
+  }
+  forget_wake(written);
+}
+
+void ucx_worker::forget_wake(bool written) {
   sleeping_ = false;
-  woken_ = false; // before the caller looks at its queue, so that no wake() is lost
+  written |= woken_.exchange(false); // before the caller looks at its queue: no wake() is lost
   std::uint64_t count = 0;
-  if (read(wake_fd_, &count, sizeof count) < 0) {
-    // nothing was written: woken by the worker, or by time
+  if (written && read(wake_fd_, &count, sizeof count) < 0) {
+    // wake() came before the sleep and wrote nothing, or writes only now: that ends the next sleep
   }
 }
 

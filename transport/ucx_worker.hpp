@@ -5,6 +5,7 @@
 #include "protocol/outcome.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <ucp/api/ucp.h>
@@ -25,6 +26,9 @@ public:
 
   /// Blocks until the worker has an event, wake() was called, or the time has passed.
   void sleep(int timeout_ms);
+  /// Blocks until wake() was called or the time has passed. The worker is not armed meanwhile, so
+  /// that peers save the signal too.
+  void nap(std::chrono::microseconds time);
   /// From any thread. Costs a system call only while the worker sleeps.
   void wake();
 
@@ -32,6 +36,7 @@ private:
   ucx_worker() = default;
   protocol::failure start();
   protocol::failure watch();
+  void forget_wake(bool written);
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;

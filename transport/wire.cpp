@@ -1,5 +1,6 @@
 #include "transport/wire.hpp"
 
+#include "protocol/assert.hpp"
 #include "transport/digest.hpp"
 #include "transport/wire_codec.hpp"
 
@@ -132,6 +133,23 @@ void put(byte_writer& out, const announcement& m) {
   out.put(m.where.segments);
   put_digest(out, m.digest);
 }
+void put(byte_writer& out, const announcements& m) {
+  BATON_ASSERT(!m.pieces.empty() && m.pieces.size() <= announcements_max);
+  out.put(static_cast<std::uint8_t>(m.pieces.size()));
+  for (const announcement& each : m.pieces)
+    put(out, each);
+}
+void put(byte_writer& out, const run_header& m) {
+  BATON_ASSERT(!m.pieces.empty() && m.pieces.size() <= run_pieces_max);
+  put_lane(out, m.lane);
+  out.put(static_cast<std::uint8_t>(m.pieces.size()));
+  for (const run_piece& each : m.pieces) {
+    out.put(each.piece);
+    put_block(out, each.block);
+    out.put(each.bytes);
+    put_digest(out, each.digest);
+  }
+}
 void put(byte_writer& out, const taken& m) { out.put(m.bytes); }
 void put(byte_writer&, const farewell&) {}
 void put(byte_writer& out, const receipt& m) { put_lane(out, m.lane); }
@@ -167,7 +185,7 @@ message get_part_header(byte_reader& in) {
   m.digest = get_digest(in);
   return m;
 }
-message get_announcement(byte_reader& in) {
+announcement get_announcement(byte_reader& in) {
   announcement m;
   m.lane = get_lane(in);
   m.piece = in.get<std::uint32_t>();
@@ -177,6 +195,30 @@ message get_announcement(byte_reader& in) {
   m.where.stride = in.get<std::uint64_t>();
   m.where.segments = in.get<std::uint32_t>();
   m.digest = get_digest(in);
+  return m;
+}
+message get_announcements(byte_reader& in, bool& valid) {
+  announcements m;
+  const std::size_t count = in.get<std::uint8_t>();
+  valid = count >= 1 && count <= announcements_max;
+  for (std::size_t i = 0; valid && in.ok() && i < count; ++i)
+    m.pieces.push_back(get_announcement(in));
+  return m;
+}
+message get_run_header(byte_reader& in, bool& valid) {
+  run_header m;
+  m.lane = get_lane(in);
+  const std::size_t count = in.get<std::uint8_t>();
+  valid = count >= 1 && count <= run_pieces_max;
+  for (std::size_t i = 0; valid && in.ok() && i < count; ++i) {
+    run_piece each;
+    each.piece = in.get<std::uint32_t>();
+    each.block = get_block(in);
+    each.bytes = in.get<std::uint64_t>();
+    each.digest = get_digest(in);
+    valid = m.pieces.empty() || each.piece > m.pieces.back().piece;
+    m.pieces.push_back(each);
+  }
   return m;
 }
 message get_rejected(byte_reader& in, bool& valid) {
@@ -197,13 +239,14 @@ message get_message(std::uint8_t kind, byte_reader& in, bool& valid) {
   switch (kind) {
   case 0: return get_hello(in, valid);
   case 1: return get_part_header(in);
-  case 2: return get_announcement(in);
+  case 2: return get_announcements(in, valid);
   case 3: return taken{in.get<std::uint64_t>()};
   case 4: return receipt{get_lane(in)};
   case 5: return stopped{get_lane(in)};
   case 6: return query{get_lane(in)};
   case 7: return get_rejected(in, valid);
   case 8: return farewell{};
+  case 9: return get_run_header(in, valid);
   default: valid = false; return taken{};
   }
 }

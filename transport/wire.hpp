@@ -28,11 +28,13 @@ const char* to_string(path_kind path);
 
 namespace baton::transport::wire {
 
-inline constexpr std::uint8_t frame_version = 1;
+inline constexpr std::uint8_t frame_version = 2;
 inline constexpr std::uint16_t descriptor_version = 1;
 inline constexpr std::size_t address_bytes_max = 4096;
 inline constexpr std::size_t text_bytes_max = 256;
-inline constexpr std::size_t frame_bytes_max = 512;
+inline constexpr std::size_t frame_bytes_max = 4096;
+inline constexpr std::size_t run_pieces_max = 64;
+inline constexpr std::size_t announcements_max = 32;
 
 /// A memfd of a process on this host.
 struct shared_region {
@@ -68,6 +70,20 @@ struct part_header {
   std::uint64_t part_bytes_max = 0;
   std::optional<std::uint64_t> digest; ///< XXH3-64 of the whole piece
 };
+/// One whole piece of a run.
+struct run_piece {
+  std::uint32_t piece = 0;
+  block_ref block;
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> digest; ///< XXH3-64 of the piece
+};
+/// Travels with the bytes of whole pieces of one lane, one after the other. The source puts
+/// together what is neighbouring in its memory and, by the blocks' numbers, probably at the
+/// destination too.
+struct run_header {
+  lane_id lane;
+  std::vector<run_piece> pieces; ///< 1..run_pieces_max; their numbers ascend, so none is repeated
+};
 /// A piece that the destination may copy from the source's mapped memory.
 struct announcement {
   lane_id lane;
@@ -76,7 +92,11 @@ struct announcement {
   strided where; ///< in the source's arena
   std::optional<std::uint64_t> digest;
 };
-/// An announcement was dealt with, one way or the other: `bytes` of the window are free again.
+/// Announced together, of any lanes; each is judged by itself.
+struct announcements {
+  std::vector<announcement> pieces; ///< 1..announcements_max
+};
+/// Announced pieces were dealt with, one way or the other: `bytes` of the window are free again.
 struct taken {
   std::uint64_t bytes = 0;
 };
@@ -98,8 +118,8 @@ struct rejected {
 };
 
 using message
-  = std::variant<hello, part_header, announcement, taken, receipt, stopped, query, rejected,
-                 farewell>;
+  = std::variant<hello, part_header, announcements, taken, receipt, stopped, query, rejected,
+                 farewell, run_header>;
 
 /// A message and the life that sent it.
 struct envelope {
@@ -109,7 +129,8 @@ struct envelope {
 
 /// Long texts of `rejected` are cut at text_bytes_max, so a frame never exceeds frame_bytes_max.
 std::vector<std::byte> encode(const incarnation& from, const message& body);
-/// Errors: unsupported (version), bad_input (length, magic, kind, check or a field's range).
+/// Errors: unsupported (version), bad_input (length, magic, kind, check or a field's range). A list
+/// with one wrong entry is refused as a whole.
 protocol::outcome<envelope> decode(const std::byte* bytes, std::size_t size);
 
 std::vector<std::byte> encode(const descriptor& d);

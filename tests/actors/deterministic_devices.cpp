@@ -128,8 +128,13 @@ void stepped_endpoint::end_receive(const transport::part_key& key, const bytes& 
   }
   if (!payload.empty())
     std::copy(payload.begin(), payload.end(), table_.place_of(key.lane, key.piece).base);
-  if (auto landed = table_.land_part(key))
-    std::visit([this](auto& e) { sink_(std::move(e)); }, *landed);
+  auto landed = table_.land_part(key);
+  if (!landed)
+    return;
+  if (auto* piece = std::get_if<transport::piece_landed>(&*landed))
+    sink_(transport::pieces_landed{{std::move(*piece)}});
+  else
+    sink_(std::get<transport::offer_refused>(std::move(*landed)));
 }
 
 void stepped_endpoint::query(lane_id lane, node_name destination) {

@@ -156,7 +156,7 @@ def status_of_a_cluster(bench):
 
 
 def small_benches(bench):
-    for name in ("link", "handoff", "burst", "short"):
+    for name in ("link", "handoff", "burst", "short", "streaming"):
         for path in ("pull", "tcp", "shared_arena"):
             ended = command(bench, "bench", name, "--path", path, "--rounds", "1",
                             "--shrink", "64")

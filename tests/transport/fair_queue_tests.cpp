@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <map>
 #include <string>
 
 using namespace baton;
@@ -87,6 +88,49 @@ TEST_CASE("fair queue: an item that is served in parts stays its lane's oldest")
   CHECK(queue.front() == 'a');
   queue.serve(10, true);
   CHECK(queue.front() == 'b');
+}
+
+TEST_CASE("fair queue: several of one lane are served as one turn") {
+  fair_queue<char> queue;
+  push(queue, 1, "abcd");
+  push(queue, 2, "x");
+  CHECK(queue.front_line().size() == 4);
+  queue.serve(30, 3);
+  CHECK(queue.size() == 2);
+  CHECK(queue.front_line().size() == 1);
+  CHECK(served(queue, 2, 10) == "xd");
+  CHECK(queue.empty());
+}
+
+TEST_CASE("fair queue: a lane that may not go is passed by, and is first again when it may") {
+  fair_queue<char> queue;
+  push(queue, 1, "ab");
+  push(queue, 2, "cd");
+  const auto not_a = [](char item, std::uint64_t) { return item != 'a'; };
+  REQUIRE(queue.choose(not_a));
+  CHECK(queue.front() == 'c');
+  push(queue, 3, "e");
+  CHECK(queue.front() == 'c'); // it keeps its turn
+  queue.serve(10, 1);
+  CHECK(queue.front() == 'a');
+  CHECK_FALSE(queue.choose([](char, std::uint64_t) { return false; }));
+  CHECK(queue.front() == 'a');
+  REQUIRE(queue.choose(not_a));
+  CHECK(queue.take_if([](char item) { return item == 'e' || item == 'd'; }).size() == 2);
+  CHECK(served(queue, 2, 10) == "ab");
+}
+
+TEST_CASE("fair queue: a lane is judged by what it has had since it came") {
+  fair_queue<char> queue;
+  push(queue, 1, "aaa");
+  CHECK(served(queue, 2, 3 * head_start) == "aa");
+  push(queue, 2, "b");
+  std::map<char, std::uint64_t> had;
+  CHECK_FALSE(queue.choose([&](char item, std::uint64_t bytes) {
+    had[item] = bytes;
+    return false;
+  }));
+  CHECK(had == std::map<char, std::uint64_t>{{'a', 6 * head_start}, {'b', 0}});
 }
 
 TEST_CASE("fair queue: what is taken out has no turn any more") {

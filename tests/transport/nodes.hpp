@@ -21,12 +21,16 @@ namespace baton::transport::testing {
 inline constexpr std::chrono::seconds patience{30};
 inline constexpr std::byte poison{0xA5};
 
-/// Keeps every event; tests take them out by type.
+/// Keeps every event, of a notice about several pieces each piece; tests take them out by type.
 class recorder {
 public:
+  using event = std::variant<lane_admitted, piece_landed, offer_refused, lane_stopped,
+                             receipt_arrived, reader_stopped, offer_rejected, peer_failed,
+                             peer_connected>;
+
   void record(transfer_event e) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    events_.push_back(std::move(e));
+    std::visit([this](auto& each) { keep(std::move(each)); }, e);
     arrived_.notify_all();
   }
 
@@ -55,15 +59,31 @@ public:
   std::size_t count() {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::size_t n = 0;
-    for (const transfer_event& e : events_)
+    for (const event& e : events_)
       n += std::holds_alternative<Event>(e) ? 1 : 0;
     return n;
   }
+  /// How many notices have told of landed pieces so far.
+  std::size_t landing_notices() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return landing_notices_;
+  }
 
 private:
+  template <class Event>
+  void keep(Event e) {
+    events_.push_back(std::move(e));
+  }
+  void keep(pieces_landed e) {
+    ++landing_notices_;
+    for (piece_landed& each : e.pieces)
+      events_.push_back(std::move(each));
+  }
+
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<transfer_event> events_;
+  std::deque<event> events_;
+  std::size_t landing_notices_ = 0;
 };
 
 struct node_options {

@@ -52,17 +52,17 @@ TEST_CASE("shared_arena: a false digest is refused, and so is a layout outside t
   const lane_grant grant = plain_grant(lane_numbered(1), raw.life, 2, bytes);
   admit(*destination, grant);
   wire::announcement offer{grant.lane, 0, grant.pieces[0].block, {8 << 20, bytes, 0, 1}, 5};
-  raw.send(offer);
+  raw.send(wire::announcements{{offer}});
   CHECK(raw.wait<offer_refused>(*destination).error.why == reason::out_of_range);
   offer.where.offset = UINT64_MAX - 5;
-  raw.send(offer);
+  raw.send(wire::announcements{{offer}});
   CHECK(raw.wait<offer_refused>(*destination).error.why == reason::out_of_range);
   CHECK(all_poison(destination->at(0), 2 * bytes));
   offer.where.offset = 0;
-  raw.send(offer);
+  raw.send(wire::announcements{{offer}});
   CHECK(raw.wait<offer_refused>(*destination).error.why == reason::corrupt);
   offer.digest = digest_of(raw.memory.base(), bytes);
-  raw.send(offer);
+  raw.send(wire::announcements{{offer}});
   CHECK(raw.wait<piece_landed>(*destination).piece == 0);
 }
 
