@@ -78,6 +78,8 @@ void engine::take(peer_record& peer, wire::part_header& m) {
 }
 
 void engine::take(peer_record& peer, wire::announcement& m) {
+  if (setup_.path == path_kind::in_place)
+    return take_written(peer, m);
   const std::uint64_t bytes = m.where.total_bytes();
   verdict answer;
   if (peer.view == nullptr)

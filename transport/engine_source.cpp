@@ -75,11 +75,11 @@ bool engine::post_next(peer_record& peer) {
 }
 
 bool engine::announce(peer_record& peer, queued_offer& offer) {
-  const std::uint64_t bytes = offer.where.total_bytes();
+  const std::uint64_t bytes = moved_bytes(offer.where);
   if (peer.window_bytes > 0 && peer.window_bytes + bytes > setup_.limits.offer_window_bytes)
     return false;
   peer.window_bytes += bytes;
-  offer.next_offset = bytes;
+  offer.next_offset = offer.where.total_bytes();
   send_to(peer, wire::announcement{offer.lane, offer.piece, offer.block, offer.where,
                                    offer.digest});
   return true;

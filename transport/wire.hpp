@@ -20,7 +20,7 @@
 namespace baton::transport {
 
 /// How pieces travel between two nodes. Both ends must use the same.
-enum class path_kind : std::uint8_t { loopback = 1, pull = 2, shared_arena = 3 };
+enum class path_kind : std::uint8_t { loopback = 1, pull = 2, shared_arena = 3, in_place = 4 };
 
 const char* to_string(path_kind path);
 
@@ -68,12 +68,13 @@ struct part_header {
   std::uint64_t part_bytes_max = 0;
   std::optional<std::uint64_t> digest; ///< XXH3-64 of the whole piece
 };
-/// A piece that the destination may copy from the source's mapped memory.
+/// A piece that the destination may copy from the source's mapped memory; in place, one that the
+/// source has written into the destination's.
 struct announcement {
   lane_id lane;
   std::uint32_t piece = 0;
   block_ref block;
-  strided where; ///< in the source's arena
+  strided where; ///< in the source's arena, which in place is the destination's
   std::optional<std::uint64_t> digest;
 };
 /// An announcement was dealt with, one way or the other: `bytes` of the window are free again.
