@@ -4,9 +4,11 @@
 #include "actors/interfaces.hpp"
 #include "actors/kv_digest.hpp"
 #include "actors/shell.hpp"
+#include "protocol/messages_mapped.hpp"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace baton::actors {
 
@@ -25,12 +27,14 @@ public:
                          handler<run_step>(self),       handler<poison_rank>(self),
                          handler<digest_kv>(self),      handler<keep_resume>(self),
                          handler<forget_attempt>(self), handler<watch_sequence>(self),
-                         handler<plan_ended>(self),     handler<end_node>(self)};
+                         handler<plan_ended>(self),     handler<end_writing>(self),
+                         handler<end_node>(self)};
   }
 
   /// Handles name each other in circles; an actor that has ended holds none.
   void on_exit() override {
     leader_ = {};
+    asked_.clear();
     watchers_.clear();
   }
 
@@ -39,8 +43,16 @@ public:
     sequences_[id] = {std::move(e), 0, {}};
   }
   void on_message(const message_header&, const handle&, end_sequence& e) {
-    sequences_.erase(e.sequence);
-    watchers_.erase(e.sequence);
+    if (!setup_.writes_mapped)
+      return forget(e.sequence);
+    ending_.insert(e.sequence);
+    say_ended_ones();
+  }
+
+  /// Said to a rank that was thought to be lost, too: its device may still be at work.
+  void on_message(const message_header&, const handle&, end_writing& e) {
+    asked_.push_back({e.attempt, sender()});
+    say_ended_ones();
   }
 
   void on_message(const message_header& header, const handle&, run_step& e) {
@@ -62,6 +74,7 @@ public:
       return;
     const auto slices = std::move(it->second);
     running_.erase(it);
+    say_ended_ones();
     if (e.error) {
       send_to(leader_, step_failed{node().rank, e.epoch, e.step, e.error});
       return;
@@ -101,6 +114,44 @@ public:
   void on_message(const message_header&, const handle&, end_node&) { quit(); }
 
 private:
+  void forget(const sequence_id& sequence) {
+    sequences_.erase(sequence);
+    watchers_.erase(sequence);
+  }
+
+  template <class Predicate>
+  bool runs(Predicate named) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const auto& plan) {
+      return std::any_of(plan.second.begin(), plan.second.end(),
+                         [&](const plan_slice& s) { return named(s.sequence); });
+    });
+  }
+
+  /// In place: whatever was released or asked about, and runs no more.
+  void say_ended_ones() {
+    const handle transfer = node().peers.find(node().name).handles.transfer;
+    for (auto it = ending_.begin(); it != ending_.end();) {
+      const sequence_id ended = *it;
+      if (runs([&](const sequence_id& s) { return s == ended; })) {
+        ++it;
+        continue;
+      }
+      it = ending_.erase(it);
+      forget(ended);
+      send_to(transfer, sequence_ended{ended});
+    }
+    const auto still = [&](const asked& a) {
+      return runs([&](const sequence_id& s) {
+        const auto known = sequences_.find(s);
+        return known != sequences_.end() && known->second.begun.attempt == a.attempt;
+      });
+    };
+    const auto quiet = std::stable_partition(asked_.begin(), asked_.end(), still);
+    for (auto it = quiet; it != asked_.end(); ++it)
+      send_to(it->by, writing_ended{it->attempt});
+    asked_.erase(quiet, asked_.end());
+  }
+
   /// What a rank knows of a sequence between its first and last plan.
   struct sequence {
     begin_sequence begun;
@@ -176,8 +227,15 @@ private:
       send_to(watcher, source_ready{plan.sequence, s.computed, s.hidden});
   }
 
+  struct asked {
+    attempt_id attempt;
+    handle by;
+  };
+
   compute_setup setup_;
   handle leader_;
+  std::set<sequence_id> ending_; ///< released, and named by a plan that runs
+  std::vector<asked> asked_;     ///< the same by attempt
   std::map<sequence_id, sequence> sequences_;
   /// Feeds. A transfer may be opened before the leader has begun the sequence it takes from.
   std::map<sequence_id, std::vector<handle>> watchers_;

@@ -16,6 +16,7 @@
 #include "protocol/block_pool.hpp"
 #include "protocol/cluster_config.hpp"
 #include "protocol/messages_transfer.hpp"
+#include "transport/arena.hpp"
 #include "transport/endpoint.hpp"
 
 #include <functional>
@@ -82,25 +83,30 @@ handle spawn_rank_group(caf::actor_system& system, node_context& node);
 // ---- every rank's node
 
 /// Owns the rank's compute device. Takes begin_sequence, end_sequence, run_step, poison_rank,
-/// digest_kv (group leader), keep_resume, forget_attempt, watch_sequence. Says step_completed,
-/// step_failed, kv_digested to the leader and source_ready to watching feeds.
+/// digest_kv (group leader), keep_resume, forget_attempt, watch_sequence, end_writing. Says
+/// step_completed, step_failed, kv_digested to the leader and source_ready to watching feeds; in
+/// place sequence_ended and writing_ended to its node's transfer device.
 struct compute_setup {
   gpu::geometry shape;
   gpu::kv_arena arena;
   std::vector<std::int32_t> eos;
   bool verifies_context = false; ///< synthetic: give the prompt with the first decode step
+  bool writes_mapped = false;    ///< the arena is another rank's: its transfer device hears of ends
   gpu::device* device = nullptr; ///< outlives the actor; its events come through a device_port
 };
 handle spawn_compute_device(caf::actor_system& system, node_context& node, compute_setup setup);
 
 /// Owns the node's endpoint. Takes open_lane, ask_lane, stop_lane (reservation), open_feed,
-/// ask_feed, withdraw_feed (source hold), the commands of lanes and feeds, connect_peer (node
-/// guard). Starts lanes and feeds, and passes them what the endpoint says has happened.
+/// ask_feed, withdraw_feed (source hold), the commands of lanes and feeds, connect_peer and
+/// process_reaped (node guard). Starts lanes and feeds, and passes them what the endpoint says has
+/// happened. In place it speaks to its peer about the writers of lanes (messages_mapped.hpp).
 struct transfer_setup {
   protocol::block_shape shape;
   std::uint32_t tp_degree = 1;
   std::uint64_t block_bytes = 0; ///< of one block in this rank's arena
   transport::endpoint* endpoint = nullptr; ///< outlives the actor, like the device
+  transport::arena* memory = nullptr;      ///< as well
+  bool maps_peer = false; ///< it is a window, for the arena of the same rank of the other group
 };
 handle spawn_transfer_device(caf::actor_system& system, node_context& node, handle compute,
                              transfer_setup setup);

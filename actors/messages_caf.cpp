@@ -7,6 +7,7 @@
 #include "protocol/feed.hpp"
 #include "protocol/lane.hpp"
 #include "protocol/membership.hpp"
+#include "protocol/messages_mapped.hpp"
 #include "protocol/rank_group.hpp"
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
@@ -52,6 +53,7 @@ void add_messages(caf::actor_system_config& config) {
   add<message_header, submit_request, request_accepted, keep_resume, forget_attempt>(config);
   add<watch_sequence, resume_offer, feed_ended, lane_ended, resume_landed, plan_ended,
       channel_failed, connect_peer, channel_ready, attempt_started, frame_text>(config);
+  add<ask_writer, writer_stopped, sequence_ended, end_writing, writing_ended, writers_due>(config);
   add<hello, peer_found, connect_due, heartbeat, tick, end_node, ask_router, router_is,
       join_heard, ask_status, pool_status, node_status, process_died, process_reaped,
       watch_refused, connection_judged>(config);

@@ -17,7 +17,7 @@ namespace {
 
 using namespace protocol;
 
-constexpr std::uint32_t message_version = 2;
+constexpr std::uint32_t message_version = 3;
 constexpr std::int64_t connect_retry_ms = 50;     // while the cluster comes together
 constexpr std::int64_t reconnect_retry_ms = 1000; // to a peer that was lost
 /// The kernel closes the connections of a process that ends just before it says that it is dead.
@@ -122,9 +122,10 @@ public:
     lose(e.node, e.life, "its process " + std::to_string(e.number) + " has died");
   }
 
-  /// Proof for whoever waits for a writer of this life that had our memory mapped; nobody does yet.
+  /// Proof for whoever waits for a writer of this life that had our memory mapped.
   void on_message(const message_header& header, const handle&, process_reaped& e) {
     record_plain(header, e, {});
+    send_to(setup_.own.transfer, e);
   }
 
   void on_message(const message_header& header, const handle&, watch_refused& e) {

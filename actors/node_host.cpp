@@ -75,6 +75,7 @@ form_pool pool_of(const node_context& node, const rank_hardware& hardware) {
   f.waiting_max = limits::prefill_queue_max;
   f.inflight_bytes_max = node.cluster.inflight_bytes * g.ranks; // each rank takes its share
   f.rates = rates_of(node.cluster);
+  f.mapped = node.cluster.path == hand_off_path::in_place && g.role == group_role::decode;
   return f;
 }
 

@@ -69,6 +69,21 @@ outcome<std::shared_ptr<const gpu::tokenizer>> tokenizer_of(const std::string& f
   return found;
 }
 
+/// The other group of a cluster of two.
+const group_config& peer_group(const cluster_config& cluster, const group_config& group) {
+  return cluster.groups[0].name == group.name ? cluster.groups[1] : cluster.groups[0];
+}
+
+transport::path_kind kind_of(hand_off_path path) {
+  switch (path) {
+  case hand_off_path::pull: return transport::path_kind::pull;
+  case hand_off_path::shared_arena: return transport::path_kind::shared_arena;
+  case hand_off_path::in_place: return transport::path_kind::in_place;
+  case hand_off_path::loopback: break;
+  }
+  return transport::path_kind::loopback;
+}
+
 transport::endpoint_limits limits_of(const cluster_config& cluster) {
   transport::endpoint_limits l;
   l.inflight_bytes_max = cluster.inflight_bytes;
@@ -95,10 +110,9 @@ outcome<std::unique_ptr<rank_hardware>> rank_hardware::start(node_context& node,
                                                              transport::hub& hub) {
   std::unique_ptr<rank_hardware> made{new rank_hardware(node)};
   const group_config& group = *node.group;
-  const bool shared = node.cluster.path == hand_off_path::shared_arena;
   if (failure why = made->load_model(group))
     return why;
-  if (failure why = made->make_arena(group, shared))
+  if (failure why = made->make_arena(group))
     return why;
   if (failure why = made->join_group(group, run_id))
     return why;
@@ -143,15 +157,23 @@ failure rank_hardware::load_model(const group_config& group) {
   return {};
 }
 
-failure rank_hardware::make_arena(const group_config& group, bool shared) {
-  const std::uint32_t blocks = blocks_of_pool(group.pool, block_bytes());
+/// In place a prefill rank has no blocks of its own: it works on those of its peer, which it maps
+/// once it has met it. The groups' layouts are equal, so that one geometry tells both sizes.
+failure rank_hardware::make_arena(const group_config& group) {
+  const hand_off_path path = node_.cluster.path;
+  const bool maps = path == hand_off_path::in_place && group.role == group_role::prefill;
+  const group_config& owner = maps ? peer_group(node_.cluster, group) : group;
+  const std::uint32_t blocks = blocks_of_pool(owner.pool, block_bytes());
   const std::uint64_t bytes = blocks * gpu::block_bytes(shape_);
-  auto arena = shared ? transport::arena::create_shared(bytes)
-                      : transport::arena::create_private(bytes);
+  const bool shared = path == hand_off_path::shared_arena || path == hand_off_path::in_place;
+  auto arena = maps     ? transport::arena::reserve_window(bytes)
+               : shared ? transport::arena::create_shared(bytes)
+                        : transport::arena::create_private(bytes);
   if (!arena)
     return arena.error();
   arena_.emplace(std::move(arena.value()));
   arena_view_ = {arena_->base(), blocks};
+  maps_peer_ = maps;
   return {};
 }
 
@@ -191,27 +213,30 @@ failure rank_hardware::make_endpoint(transport::hub& hub) {
   const auto check = cluster.integrity == integrity_check::all ? transport::integrity::all
                                                                : transport::integrity::off;
   auto sink = [this](transport::transfer_event e) { transfer_port_.deliver(std::move(e)); };
-  const auto kind = cluster.path == hand_off_path::shared_arena
-                      ? transport::path_kind::shared_arena
-                      : transport::path_kind::pull;
   auto made = cluster.path == hand_off_path::loopback
                 ? transport::make_loopback(hub, node_.name, node_.life, *arena_, limits, sink,
                                            check)
-                : transport::make_ucx(kind, node_.life, *arena_, limits, sink, check);
+                : transport::make_ucx(kind_of(cluster.path), node_.life, *arena_, limits, sink,
+                                      check);
   if (!made)
     return made.error();
   endpoint_ = std::move(made.value());
   return {};
 }
 
-compute_setup rank_hardware::compute() const {
-  return {shape_, arena_view_, eos_, llama_ == nullptr, device_.get()};
+std::uint32_t rank_hardware::pool_blocks() const {
+  return blocks_of_pool(node_.group->pool, block_bytes());
 }
 
-transfer_setup rank_hardware::transfer() const {
+compute_setup rank_hardware::compute() const {
+  return {shape_, arena_view_, eos_, llama_ == nullptr, maps_peer_, device_.get()};
+}
+
+transfer_setup rank_hardware::transfer() {
   const block_shape blocks{shape_.layers, shape_.kv_heads, shape_.head_dim, shape_.block_tokens,
                            shape_.kv_element_bytes};
-  return {blocks, shape_.tp_degree, gpu::block_bytes(shape_), endpoint_.get()};
+  return {blocks,      shape_.tp_degree, gpu::block_bytes(shape_), endpoint_.get(), &*arena_,
+          maps_peer_};
 }
 
 outcome<prompt_reader> open_prompt_reader(const cluster_config& cluster) {

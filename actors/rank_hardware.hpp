@@ -25,11 +25,11 @@ public:
   ~rank_hardware();
 
   compute_setup compute() const;
-  transfer_setup transfer() const;
+  transfer_setup transfer();
   const protocol::model_identity& identity() const { return identity_; }
   transport::endpoint& endpoint() { return *endpoint_; }
   /// Blocks of the group's pool and bytes of one block on all ranks.
-  std::uint32_t pool_blocks() const { return arena_view_.blocks; }
+  std::uint32_t pool_blocks() const;
   std::uint64_t block_bytes() const { return gpu::block_bytes(shape_) * shape_.tp_degree; }
 
   device_port& compute_port() { return compute_port_; }
@@ -39,7 +39,7 @@ private:
   rank_hardware(node_context& node);
 
   protocol::failure load_model(const protocol::group_config& group);
-  protocol::failure make_arena(const protocol::group_config& group, bool shared);
+  protocol::failure make_arena(const protocol::group_config& group);
   protocol::failure join_group(const protocol::group_config& group, const std::string& run_id);
   protocol::failure make_device(const protocol::group_config& group);
   protocol::failure make_endpoint(transport::hub& hub);
@@ -54,6 +54,7 @@ private:
   std::vector<std::int32_t> eos_;
   std::optional<transport::arena> arena_;
   gpu::kv_arena arena_view_;
+  bool maps_peer_ = false; ///< in place: the arena is a window to the decode rank's
   std::unique_ptr<gpu::collective> group_;
   std::unique_ptr<gpu::device> device_;
   std::unique_ptr<transport::endpoint> endpoint_;

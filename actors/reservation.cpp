@@ -20,8 +20,9 @@ public:
                     handle pool, handle attempt, handle request)
     : machine_actor(config, node,
                     "reservation/" + std::to_string(opened.granted.reservation.number)),
-      about_(about(opened.granted.attempt)), in_place_(opened.granted.in_place),
-      pool_(std::move(pool)), group_(node.leader_of(node.group->name).handles.group),
+      about_(about(opened.granted.attempt)),
+      mixed_(opened.granted.in_place && !opened.granted.mapped), pool_(std::move(pool)),
+      group_(node.leader_of(node.group->name).handles.group),
       attempt_(std::move(attempt)), request_(std::move(request)) {
     ++node.counts.reservations;
   }
@@ -57,7 +58,7 @@ public:
 
   void run(const open_lane& e) { send_to(transfer_of(e.lane), e); }
   void run(const ask_lane& e) { send_to(transfer_of(e.lane), e); }
-  void run(const stop_lane& e) { send_to(in_place_ ? hold_ : transfer_of(e.lane), e); }
+  void run(const stop_lane& e) { send_to(mixed_ ? hold_ : transfer_of(e.lane), e); }
   void run(const forget_attempt& e) {
     for (std::uint16_t r = 0; r < node().group->ranks; ++r)
       send_to(node().rank_of(node().group->name, {r}).handles.compute, e);
@@ -83,7 +84,7 @@ private:
   }
 
   subject about_;
-  bool in_place_;
+  bool mixed_; ///< the lane's mover is the hold
   handle pool_;
   handle group_;
   handle attempt_;

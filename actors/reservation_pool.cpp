@@ -73,7 +73,8 @@ public:
     first.retention_ms = node().cluster.retention_ms;
     const handle hold
       = spawn_source_hold(home_system(), node(), e, self_handle(), a.attempt,
-                          granted.in_place ? holder(granted.reservation) : handle{});
+                          granted.group == node().group->name ? holder(granted.reservation)
+                                                              : handle{});
     holders_[number] = hold;
     first.opened = std::move(e);
     send_to(hold, std::move(first));

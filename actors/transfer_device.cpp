@@ -6,8 +6,11 @@
 #include "actors/interfaces.hpp"
 #include "actors/shell.hpp"
 #include "protocol/lane_floor.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/mapped_lanes.hpp"
 
 #include <map>
+#include <set>
 
 namespace baton::actors {
 
@@ -34,7 +37,9 @@ public:
       handler<offer_refused>(self), handler<receives_quiesced>(self),
       handler<receipt_arrived>(self), handler<reader_stopped>(self),
       handler<offer_rejected>(self), handler<connect_peer>(self),  handler<channel_ready>(self),
-      handler<channel_failed>(self), handler<end_node>(self)};
+      handler<channel_failed>(self), handler<ask_writer>(self),    handler<writer_stopped>(self),
+      handler<sequence_ended>(self), handler<source_released>(self), handler<writing_ended>(self),
+      handler<process_reaped>(self), handler<writers_due>(self),   handler<end_node>(self)};
   }
 
   /// Handles name each other in circles; an actor that has ended holds none.
@@ -60,13 +65,24 @@ public:
   }
   void on_message(const message_header&, const handle&, ask_lane& e) { tell(lanes_, e.lane, e); }
   void on_message(const message_header&, const handle&, stop_lane& e) {
+    if (e.unread)
+      written_.unread(e.lane);
     if (tell(lanes_, e.lane, e))
       return;
     send_to(sender(), meet_absent(lane_floor_, e));
   }
-  void on_message(const message_header&, const handle&, lane_ended& e) { lanes_.erase(e.lane); }
+  void on_message(const message_header&, const handle&, lane_ended& e) {
+    lanes_.erase(e.lane);
+    written_.forget(e.lane);
+  }
   void on_message(const message_header&, const handle&, admit_lane& e) {
-    setup_.endpoint->admit(grant_of(lanes_.at(e.lane).opened));
+    const open_lane& opened = lanes_.at(e.lane).opened;
+    if (is_mapped(opened))
+      if (failure why = written_.begin(opened)) {
+        tell(lanes_, e.lane, offer_refused{e.lane, UINT32_MAX, why});
+        return;
+      }
+    setup_.endpoint->admit(grant_of(opened));
   }
   void on_message(const message_header&, const handle&, revoke_lane& e) {
     setup_.endpoint->revoke(e.lane, lanes_.at(e.lane).opened.source_node);
@@ -83,6 +99,8 @@ public:
       return;
     if (const auto ended = meet_absent(feed_floor_, e))
       return say(*ended);
+    if (e.mapped)
+      writers_.begin(e);
     const handle feed = spawn_feed(home_system(), node(), e, sender(), self_handle(), compute_);
     feeds_[e.lane] = {e, feed};
     send_to(feed, e);
@@ -149,7 +167,10 @@ public:
     tell(lanes_, e.lane, e);
   }
   void on_message(const message_header&, const handle&, receives_quiesced& e) {
-    tell(lanes_, e.lane, e);
+    if (written_.reader_ended(e.lane, node().clock()))
+      tell(lanes_, e.lane, e);
+    else
+      ask_writers();
   }
   void on_message(const message_header&, const handle&, receipt_arrived& e) {
     tell(feeds_, e.lane, e);
@@ -161,12 +182,48 @@ public:
     tell(feeds_, e.lane, e);
   }
 
+  // -- in place: the writers of lanes
+  // ---------------------------------------------------------------
+
+  void on_message(const message_header& header, const handle&, writer_stopped& e) {
+    record_plain(header, e, {});
+    stopped(written_.take(e));
+  }
+  void on_message(const message_header&, const handle&, process_reaped& e) {
+    stopped(written_.process_ended(e.life));
+  }
+  void on_message(const message_header&, const handle&, writers_due&) {
+    asks_ = false;
+    for (const lane_id& lane : written_.overdue(node().clock(), limits::writer_wait_ms_max))
+      replace_pages(lane);
+    ask_writers();
+  }
+
+  void on_message(const message_header&, const handle&, ask_writer& e) {
+    if (writers_.ask(e, destination_of(e.lane)))
+      send_to(node().leader_of(node().group->name).handles.pool, query_source{e.attempt, e.hold});
+  }
+  void on_message(const message_header&, const handle&, source_released& e) {
+    if (writers_.hold_gone(e.hold))
+      send_to(compute_, end_writing{e.attempt});
+  }
+  void on_message(const message_header&, const handle&, sequence_ended& e) {
+    say_stopped(writers_.take(e));
+  }
+  void on_message(const message_header&, const handle&, writing_ended& e) {
+    say_stopped(writers_.take(e));
+  }
+
   // -- channels
   // -------------------------------------------------------------------------------------
 
   void on_message(const message_header&, const handle&, connect_peer& e) {
     const auto* bytes = reinterpret_cast<const std::byte*>(e.descriptor.data());
     guard_ = sender();
+    if (failure why = map_memory_of(e)) {
+      send_to(guard_, channel_ready{e.peer, why, {}});
+      return;
+    }
     setup_.endpoint->connect(e.peer, e.life, {bytes, bytes + e.descriptor.size()});
   }
   void on_message(const message_header& header, const handle&, channel_ready& e) {
@@ -199,6 +256,70 @@ private:
     std::visit([this](const auto& word) { send_to(sender(), word); }, ended);
   }
 
+  // -- in place, destination end
+
+  void stopped(const std::vector<lane_id>& all) {
+    for (const lane_id& lane : all)
+      tell(lanes_, lane, receives_quiesced{lane});
+  }
+
+  /// Asks now, and again for as long as anyone's word is missing.
+  void ask_writers() {
+    const auto questions = written_.questions();
+    for (const auto& q : questions)
+      send_to(node().peers.find(q.source).handles.transfer, q.ask);
+    if (questions.empty() || asks_)
+      return;
+    asks_ = true;
+    send_later(limits::evidence_wait_ms_max, writers_due{});
+  }
+
+  /// The lane takes no notices any more, and attention does not read it: nobody here is at these
+  /// bytes.
+  void replace_pages(const lane_id& lane) {
+    const open_lane& opened = lanes_.at(lane).opened;
+    pages_replaced done{lane, opened.writer, 0, {}};
+    for (const auto& ref : opened.blocks) {
+      done.error = setup_.memory->replace_pages(ref.block.value * setup_.block_bytes,
+                                                setup_.block_bytes);
+      if (done.error)
+        break;
+      done.bytes += setup_.block_bytes;
+    }
+    if (done.bytes > 0 || cannot_replace_.insert(lane).second)
+      record_plain(message_header{node().next_message_id(), 0, label(), 0}, done, {});
+    if (!done.error)
+      stopped(written_.pages_replaced(lane));
+  }
+
+  // -- in place, source end
+
+  node_name destination_of(const lane_id& lane) const {
+    const group_config& first = node().cluster.groups.front();
+    const group_config& decode
+      = first.name == node().group->name ? node().cluster.groups.back() : first;
+    return node_of(decode.name, lane.destination);
+  }
+
+  void say_stopped(const std::vector<lane_writers::said>& all) {
+    for (const auto& s : all)
+      send_to(node().peers.find(s.destination).handles.transfer,
+              writer_stopped{s.lane, node().life});
+  }
+
+  /// None for a peer whose memory is not to be mapped.
+  failure map_memory_of(const connect_peer& e) {
+    if (!setup_.maps_peer || e.peer != destination_of({{}, node().rank, node().rank}))
+      return {};
+    const auto* bytes = reinterpret_cast<const std::byte*>(e.descriptor.data());
+    const auto peer = transport::wire::decode_descriptor(bytes, e.descriptor.size());
+    if (!peer)
+      return peer.error();
+    if (!peer.value().region)
+      return {reason::unsupported, "connect: descriptor: no shared arena"};
+    return setup_.memory->map_peer(*peer.value().region);
+  }
+
   /// Where the lane's heads of a block lie in this rank's arena.
   transport::strided place(block_id block, const head_range& heads) const {
     const block_slice slice = slice_of(setup_.shape, setup_.tp_degree, node().rank, heads);
@@ -224,6 +345,10 @@ private:
   lane_floor feed_floor_;
   std::map<lane_id, end<open_lane>> lanes_;
   std::map<lane_id, end<open_feed>> feeds_;
+  written_lanes written_;
+  lane_writers writers_;
+  std::set<lane_id> cannot_replace_; ///< said so once
+  bool asks_ = false; ///< the timer runs
 };
 
 } // namespace

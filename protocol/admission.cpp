@@ -171,7 +171,7 @@ admission_verdict judge(const state& s, const Asked& asked, std::uint64_t bytes,
 
 workload work_of(const form_pool& config, const reserve_request& asked) {
   const auto& spec = asked.spec;
-  const bool in_place = asked.source.group == config.group;
+  const bool in_place = asked.source.group == config.group || config.mapped;
   const std::uint32_t travel = in_place ? 0 : blocks_needed(config, spec.prompt_tokens, 0);
   return {asked.source.group, spec.prompt_tokens, spec.output_tokens, spec.hold_ms,
           travel * config.block_bytes};
@@ -229,10 +229,10 @@ admission_verdict admit(const state& s, const reserve_request& asked, admission_
 
 admission_verdict admit(const state& s, const start_prefill& asked, admission_view view,
                         instant now, instant since) {
-  if (asked.granted.in_place)
+  if (asked.granted.in_place && !asked.granted.mapped) // judged with its reservation
     return {};
-  return judge(s, asked, std::uint64_t{asked.granted.prompt_blocks} * s.config.block_bytes, view,
-               now, since);
+  const std::uint64_t travel = asked.granted.in_place ? 0 : asked.granted.prompt_blocks;
+  return judge(s, asked, travel * s.config.block_bytes, view, now, since);
 }
 
 } // namespace baton::protocol::pool

@@ -47,7 +47,7 @@ reservation_id begin_holding(state& s, const attempt_id& attempt,
 
 effect open(state& s, const reserve_request& asked, instant now) {
   const auto& spec = asked.spec;
-  const bool in_place = asked.source.group == s.config.group;
+  const bool mixed = asked.source.group == s.config.group;
   const std::uint32_t total = blocks_needed(s.config, spec.prompt_tokens, spec.output_tokens);
   auto refs = lease_blocks(s, total, s.next_number);
   const reservation_id id
@@ -61,7 +61,8 @@ effect open(state& s, const reserve_request& asked, instant now) {
   granted.blocks = std::move(refs);
   granted.prompt_blocks = blocks_needed(s.config, spec.prompt_tokens, 0);
   granted.tp_degree = s.config.tp_degree;
-  granted.in_place = in_place;
+  granted.in_place = mixed || s.config.mapped;
+  granted.mapped = !mixed && s.config.mapped;
   granted.bytes = std::uint64_t{total} * s.config.block_bytes;
   return open_reservation{asked, std::move(granted)};
 }

@@ -40,6 +40,8 @@ struct form_pool {
   /// Of hand-offs that are granted and have not landed, on all ranks together.
   std::uint64_t inflight_bytes_max = limits::inflight_bytes_default;
   cost_rates rates;
+  /// The prefill group has this pool's memory mapped, and writes into what is granted.
+  bool mapped = false;
 
   static constexpr const char* type = "form_pool";
   template <class S>
@@ -50,7 +52,7 @@ struct form_pool {
       field("tp_degree", s.tp_degree), field("decode_slots", s.decode_slots),
       field("quarantine_blocks_max", s.quarantine_blocks_max),
       field("waiting_max", s.waiting_max), field("inflight_bytes_max", s.inflight_bytes_max),
-      field("rates", s.rates));
+      field("rates", s.rates), field("mapped", s.mapped));
   }
 };
 
@@ -80,7 +82,7 @@ struct open_hold {
   start_prefill asked;
   reservation_id hold;
   sequence_id sequence;
-  std::vector<block_ref> blocks; ///< empty in place: the reservation's own blocks are written
+  std::vector<block_ref> blocks; ///< empty in place: the reservation's blocks are written
 
   static constexpr const char* type = "open_hold";
   template <class S>

@@ -18,8 +18,9 @@
 
 namespace baton::protocol {
 
-/// How payload moves between groups. `loopback`: inside one process, for tests.
-enum class hand_off_path : std::uint8_t { pull, shared_arena, loopback };
+/// How payload moves between groups. `in_place`: it does not, the prefill ranks compute into the
+/// memory of the decode ranks. `loopback`: inside one process, for tests.
+enum class hand_off_path : std::uint8_t { pull, shared_arena, in_place, loopback };
 /// Whether each piece is digested and checked where it lands.
 enum class integrity_check : std::uint8_t { off, all };
 enum class kv_dtype : std::uint8_t { f32, bf16 };

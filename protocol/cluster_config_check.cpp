@@ -2,6 +2,8 @@
 
 #include "protocol/cost_model.hpp"
 
+#include <sstream>
+
 namespace baton::protocol {
 
 namespace {
@@ -64,6 +66,52 @@ void check_ranks(const synthetic_executor& e, const group_config& group, json_ob
                            + std::to_string(group.ranks) + " ranks");
 }
 
+/// Both groups' blocks must be the same bytes, for one writes where the other reads. What only the
+/// model files tell is compared by the manifest, before anything is computed.
+void check_layouts(const group_config& one, const group_config& other, std::size_t i,
+                   json_reading& reading) {
+  const auto must_equal = [&](const char* member, const auto& need, const auto& got) {
+    if (need == got)
+      return;
+    std::ostringstream text;
+    text << "path in_place needs the layout of group " << one.name.value << ": expected " << need
+         << ", got " << got;
+    reading.refuse(element("groups", i, member), text.str());
+  };
+  must_equal("ranks", one.ranks, other.ranks);
+  must_equal("kv.dtype", std::string(to_string(one.kv.dtype)),
+             std::string(to_string(other.kv.dtype)));
+  must_equal("kv.block_tokens", one.kv.block_tokens, other.kv.block_tokens);
+  const auto* a = std::get_if<synthetic_executor>(&one.executor);
+  const auto* b = std::get_if<synthetic_executor>(&other.executor);
+  if (a != nullptr && b != nullptr) {
+    must_equal("executor.layers", a->layers, b->layers);
+    must_equal("executor.kv_heads", a->kv_heads, b->kv_heads);
+    must_equal("executor.head_dim", a->head_dim, b->head_dim);
+    must_equal("executor.hidden", a->hidden, b->hidden);
+  } else if (a != nullptr || b != nullptr) {
+    must_equal("executor.kind", a != nullptr ? "synthetic" : "llama",
+               b != nullptr ? "synthetic" : "llama");
+  } else {
+    must_equal("executor.model", std::get<llama_executor>(one.executor).model,
+               std::get<llama_executor>(other.executor).model);
+  }
+}
+
+void check_in_place(const cluster_config& config, json_reading& reading) {
+  if (config.path != hand_off_path::in_place)
+    return;
+  const auto& groups = config.groups;
+  const bool a_pair = groups.size() == 2 && groups[0].role != groups[1].role
+                      && groups[0].role != group_role::mixed
+                      && groups[1].role != group_role::mixed;
+  if (!a_pair) {
+    reading.refuse("groups", "path in_place joins one prefill and one decode group");
+    return;
+  }
+  check_layouts(groups[0], groups[1], 1, reading);
+}
+
 } // namespace
 
 void check_group(const group_config& group, json_object& from) {
@@ -93,6 +141,7 @@ void check_cluster(const cluster_config& config, json_reading& reading) {
   check_names(config, reading);
   check_roles(config, reading);
   check_ports(config, reading);
+  check_in_place(config, reading);
   if (config.tenants.empty())
     reading.refuse("tenants", "expected at least one tenant");
   if (config.peer_timeout_ms < 2 * config.heartbeat_ms)

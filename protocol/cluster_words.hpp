@@ -9,6 +9,7 @@ namespace baton::protocol {
 inline constexpr json_word<hand_off_path> path_words[] = {
   {"pull", hand_off_path::pull},
   {"shared_arena", hand_off_path::shared_arena},
+  {"in_place", hand_off_path::in_place},
   {"loopback", hand_off_path::loopback},
 };
 

@@ -105,6 +105,9 @@ inline constexpr std::int64_t queue_ms_default = 10'000;
 /// Evidence of a lane or feed, a manifest's answer: at the bound it is asked for again, and blocks
 /// stay where they are.
 inline constexpr std::int64_t evidence_wait_ms_max = 500;
+/// A writer that has this node's memory mapped and was asked whether it has stopped: longer than a
+/// chunk of a prompt takes. At the bound its pages are replaced, and that life writes here no more.
+inline constexpr std::int64_t writer_wait_ms_max = 10'000;
 /// An attempt's question: at the bound it is asked again. Longer than a busy host's pauses.
 inline constexpr std::int64_t answer_wait_ms_max = 1'000;
 /// A request whose attempt is done: at the bound missing frames are lost, and it is interrupted.

@@ -51,7 +51,8 @@ struct grant {
   std::uint32_t prefix_tokens = 0;  ///< valid at the destination already: not sent
   std::int64_t lease_ms = 0;        ///< remaining when sent; only the destination's clock decides
   std::uint32_t tp_degree = 0;
-  bool in_place = false;            ///< one mixed group: the prefiller writes the blocks itself
+  bool in_place = false; ///< the prefiller writes the blocks itself, and has none of its own …
+  bool mapped = false;   ///< … of another group, rank by rank: it has their memory mapped
   std::uint64_t bytes = 0;          ///< charged, all ranks
 
   static constexpr const char* type = "grant";
@@ -62,7 +63,8 @@ struct grant {
       field("sequence", s.sequence), field("group", s.group), field("destination", s.destination),
       field("blocks", s.blocks), field("prompt_blocks", s.prompt_blocks),
       field("prefix_tokens", s.prefix_tokens), field("lease_ms", s.lease_ms),
-      field("tp_degree", s.tp_degree), field("in_place", s.in_place), field("bytes", s.bytes));
+      field("tp_degree", s.tp_degree), field("in_place", s.in_place), field("mapped", s.mapped),
+      field("bytes", s.bytes));
   }
 };
 

@@ -18,6 +18,8 @@ struct open_lane {
   std::uint32_t source_tp = 0;
   std::vector<block_ref> blocks; ///< the blocks to be received, piece i is block i
   std::uint64_t resume_bytes = 0;
+  reservation_id hold; ///< mapped: whose offer was taken
+  incarnation writer;  ///< mapped: writes the blocks itself, never falsified; none: they are moved
 
   static constexpr const char* type = "open_lane";
   template <class S>
@@ -25,7 +27,8 @@ struct open_lane {
     return std::make_tuple(field("lane", s.lane), field("attempt", s.attempt),
                            field("heads", s.heads), field("source_node", s.source_node),
                            field("source_life", s.source_life), field("source_tp", s.source_tp),
-                           field("blocks", s.blocks), field("resume_bytes", s.resume_bytes));
+                           field("blocks", s.blocks), field("resume_bytes", s.resume_bytes),
+                           field("hold", s.hold), field("writer", s.writer));
   }
 };
 
@@ -68,11 +71,13 @@ struct lane_failed {
 struct stop_lane {
   lane_id lane;
   block_ref fence; ///< the lane's first block: names its grant also where the lane is unknown
+  bool unread = false; ///< mapped: the blocks are in quarantine, and no kernel reads them
 
   static constexpr const char* type = "stop_lane";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("lane", s.lane), field("fence", s.fence));
+    return std::make_tuple(field("lane", s.lane), field("fence", s.fence),
+                           field("unread", s.unread));
   }
 };
 
@@ -208,8 +213,9 @@ struct open_feed {
   sequence_id sequence;
   head_range heads;
   node_name destination_node;
-  std::vector<block_ref> source_blocks;
+  std::vector<block_ref> source_blocks; ///< mapped: the destination's
   std::vector<block_ref> destination_blocks;
+  bool mapped = false; ///< the blocks were written where they are to be: they are only announced
   std::uint32_t prompt_tokens = 0;
   std::uint32_t block_tokens = 0;
   fault_spec fault;
@@ -222,7 +228,7 @@ struct open_feed {
                            field("destination_node", s.destination_node),
                            field("source_blocks", s.source_blocks),
                            field("destination_blocks", s.destination_blocks),
-                           field("prompt_tokens", s.prompt_tokens),
+                           field("mapped", s.mapped), field("prompt_tokens", s.prompt_tokens),
                            field("block_tokens", s.block_tokens), field("fault", s.fault));
   }
 };

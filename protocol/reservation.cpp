@@ -23,10 +23,10 @@ step_result stopped_early(State s, const lane_id& lane) {
   return {std::move(s), {}};
 }
 
-/// In place the hold may end before its offer is here: then the lane has stopped before it opened,
-/// and no offer is taken any more.
+/// In a mixed group the hold may end before its offer is here: then the lane has stopped before it
+/// opened, and no offer is taken any more.
 step_result stopped_early(reserved s, const lane_id& lane) {
-  if (s.data.lanes.empty() && grant_of(s.data).in_place)
+  if (s.data.lanes.empty() && grant_of(s.data).in_place && !grant_of(s.data).mapped)
     s.data.lanes.emplace(lane, lane_entry{});
   mark_stopped(s.data, lane);
   return {std::move(s), {}};
@@ -80,8 +80,13 @@ step_result offered_again(State s, const manifest_offered& e) {
 template <class State>
 step_result ask_again(State s) {
   constexpr bool transfers = std::is_same_v<State, reserved> || std::is_same_v<State, receiving>;
+  constexpr bool kept = std::is_same_v<State, complete> || std::is_same_v<State, live>;
   effects_list effects;
-  ask_lanes(s.data, transfers, effects);
+  ask_lanes(s.data,
+            transfers ? lane_need::landing
+            : kept    ? lane_need::stop
+                      : lane_need::end,
+            effects);
   return {std::move(s), std::move(effects)};
 }
 

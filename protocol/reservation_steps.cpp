@@ -29,10 +29,14 @@ open_lane lane_to_open(const body& data, const lane_plan& plan) {
   lane.source_tp = asked.source.tp_degree;
   lane.blocks.assign(granted.blocks.begin(), granted.blocks.begin() + granted.prompt_blocks);
   lane.resume_bytes = resume_bytes(data);
+  if (granted.mapped) {
+    lane.hold = data.hold;
+    lane.writer = asked.source.ranks.at(plan.source.value);
+  }
   return lane;
 }
 
-/// In place there is one lane, whose mover is the group itself; nothing has to be opened for it.
+/// In a mixed group there is one lane, whose mover is the group itself; nothing has to be opened.
 step_result open_in_place(body data, effects_list effects) {
   const lane_plan plan{{0}, {0}, {0, data.begun.model.kv_heads}};
   const reservation_id id = grant_of(data).reservation;
@@ -61,10 +65,11 @@ bool is_awaited(const lane_entry& lane) {
 }
 
 /// Asks for the stop evidence of every lane that has not given it.
-void stop_lanes(const body& data, effects_list& effects) {
+void stop_lanes(const body& data, bool ending, effects_list& effects) {
+  const bool unread = grant_of(data).mapped && ending && data.reading != readers::active;
   for (const auto& [id, lane] : data.lanes)
     if (is_awaited(lane))
-      effects.push_back(stop_lane{id, grant_of(data).blocks.front()});
+      effects.push_back(stop_lane{id, grant_of(data).blocks.front(), unread});
 }
 
 lane_entry* find_lane(body& data, const lane_id& id) {
@@ -89,7 +94,7 @@ step_result complete_if_landed(receiving s, effects_list effects) {
   if (!every(s.data, lane_status::landed))
     return {std::move(s), std::move(effects)};
   effects.push_back(transfer_completed{attempt_of(s.data), grant_of(s.data).reservation});
-  stop_lanes(s.data, effects); // nothing more is expected: gather the evidence now
+  stop_lanes(s.data, false, effects); // nothing more is expected: gather the evidence now
   return {complete{std::move(s.data)}, std::move(effects)};
 }
 
@@ -133,7 +138,7 @@ step_result check_offer(reserved s, const manifest_offered& e, instant now) {
   if (failure why = check_manifest(expected, e.offered))
     return revoke(std::move(data), why, true);
   data.hold = e.hold;
-  if (grant_of(data).in_place)
+  if (grant_of(data).in_place && !grant_of(data).mapped)
     return open_in_place(std::move(data), {});
   const auto plans = plan_lanes(data.begun.model.kv_heads, asked.source.tp_degree,
                                 grant_of(data).tp_degree);
@@ -235,13 +240,14 @@ step_result revoke(body data, const failure& why, bool tell_attempt) {
 step_result retire(body data, effects_list effects) {
   const bool was_live = data.reading != readers::none;
   effects.push_back(quarantine_blocks{grant_of(data).reservation});
-  stop_lanes(data, effects);
+  stop_lanes(data, true, effects);
   return reclaim_or_wait(std::move(data), std::move(effects), was_live);
 }
 
-void ask_lanes(const body& data, bool receiving, effects_list& effects) {
+void ask_lanes(const body& data, lane_need need, effects_list& effects) {
+  const bool receiving = need == lane_need::landing;
   if (!receiving)
-    stop_lanes(data, effects);
+    stop_lanes(data, need == lane_need::end, effects);
   for (const auto& [id, lane] : data.lanes) {
     if (receiving && lane.status == lane_status::opening)
       effects.push_back(lane_to_open(data, lane.plan));

@@ -32,9 +32,12 @@ bool is_commit_of(const body& data, const commit& e);
 step_result revoke(body data, const failure& why, bool tell_attempt);
 step_result retire(body data, effects_list effects);
 
-/// Asks lanes that have not spoken: to open and land while `receiving`, to stop from then on. The
-/// timer is armed again while anything is missing.
-void ask_lanes(const body& data, bool receiving, effects_list& effects);
+/// What lanes are asked for: to open and land; to stop, while the blocks are complete or live; to
+/// stop, so that the blocks can be given back.
+enum class lane_need : std::uint8_t { landing, stop, end };
+
+/// Asks lanes that have not spoken. The timer is armed again while anything is missing.
+void ask_lanes(const body& data, lane_need need, effects_list& effects);
 
 /// Why blocks stay quarantined.
 failure without_proof();

@@ -36,9 +36,9 @@ step_result opened(State s, const transfer_opened& e) {
   effects_list effects;
   if (e.reservation != granted(s.data).reservation || e.hold != hold_of(s.data))
     return {std::move(s), {}};
-  if (!granted(s.data).in_place)
+  if (has_feeds(s.data))
     open_feeds(s.data, e, effects);
-  else if (s.data.compute == kernels::idle)
+  if (granted(s.data).in_place && s.data.compute == kernels::idle)
     submit(s.data, effects);
   return {std::move(s), std::move(effects)};
 }

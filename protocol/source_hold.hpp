@@ -8,10 +8,13 @@
 //
 // Receipt at the destination, not decode admission, lets go of the source. I14: blocks are returned
 // only when every feed that was opened has ended by its reader's word and the group's kernels have
-// quiesced. In place (one mixed group) the hold has no blocks of its own: it is the lane's mover,
-// computes only once the reservation has opened the lane, and its quiescence is the lane's stop
-// evidence. A reader that stops, or a computation that fails, ends the hold without being asked:
+// quiesced. A reader that stops, or a computation that fails, ends the hold without being asked:
 // the attempt may be gone.
+//
+// In place the hold has no blocks of its own, and computes only once the reservation has opened the
+// lanes. In one mixed group it is the lane's mover, and its quiescence is the lane's stop evidence.
+// Mapped, each rank says itself that it has stopped; a draining hold tells its ranks as soon as the
+// kernels are quiet, for the feed of a dead rank may never end.
 //
 // Every word of another node may be lost, repeated or late, so none of them aborts. What has not
 // been answered is asked again (evidence_due): the manifest until the transfer is opened or
@@ -57,7 +60,8 @@ struct begin_hold {
 namespace source_hold {
 
 enum class feed_status : std::uint8_t { opening, open, received, stopped };
-enum class kernels : std::uint8_t { idle, running, ending, quiesced };
+/// `ended`: quiesced, and the ranks have been told to forget the sequence.
+enum class kernels : std::uint8_t { idle, running, ending, quiesced, ended };
 
 struct feed_entry {
   lane_plan plan;

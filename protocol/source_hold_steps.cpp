@@ -24,7 +24,8 @@ bool has_ended(feed_status status) {
 
 /// No kernel writes or reads the blocks.
 bool kernels_quiet(const body& data) {
-  return data.compute == kernels::idle || data.compute == kernels::quiesced;
+  return data.compute == kernels::idle || data.compute == kernels::quiesced
+         || data.compute == kernels::ended;
 }
 
 bool readers_gone(const body& data) {
@@ -56,7 +57,7 @@ void submit(body& data, effects_list& effects) {
   const auto& opened = data.begun.opened;
   data.compute = kernels::running;
   effects.push_back(submit_prefill{opened.sequence, opened.asked.attempt, opened.asked.prompt,
-                                   blocks_to_compute(data), granted(data).in_place});
+                                   blocks_to_compute(data), !has_feeds(data)});
 }
 
 step_result begin(const begin_hold& e, instant now) {
@@ -82,9 +83,10 @@ open_feed feed_of(const body& data, const lane_plan& plan) {
   feed.heads = plan.heads;
   feed.destination_node
     = {granted(data).group.value + "." + std::to_string(plan.destination.value)};
-  feed.source_blocks = data.begun.opened.blocks;
   const auto& table = granted(data).blocks;
   feed.destination_blocks.assign(table.begin(), table.begin() + granted(data).prompt_blocks);
+  feed.mapped = granted(data).mapped;
+  feed.source_blocks = feed.mapped ? feed.destination_blocks : data.begun.opened.blocks;
   feed.prompt_tokens = asked.spec.prompt_tokens;
   feed.block_tokens = data.begun.block_tokens;
   feed.fault = asked.spec.fault;
@@ -101,15 +103,19 @@ void open_feeds(body& data, const transfer_opened& e, effects_list& effects) {
   }
 }
 
+bool has_feeds(const body& data) { return !granted(data).in_place || granted(data).mapped; }
+
 bool is_opened(const body& data) {
   return granted(data).in_place ? data.compute != kernels::idle : !data.feeds.empty();
 }
 
-block_ref fence_of(const body& data) { return data.begun.opened.blocks.front(); }
+block_ref fence_of(const body& data) {
+  return granted(data).mapped ? granted(data).blocks.front() : data.begun.opened.blocks.front();
+}
 
 step_result release(body data, effects_list effects) {
   BATON_ASSERT(readers_gone(data) && kernels_quiet(data));
-  if (granted(data).in_place)
+  if (!has_feeds(data))
     effects.push_back(lane_stopped{in_place_lane(granted(data).reservation)});
   if (data.compute == kernels::quiesced)
     effects.push_back(end_sequence{data.begun.opened.sequence});
@@ -121,6 +127,10 @@ step_result release(body data, effects_list effects) {
 step_result drain_if_ready(body data, effects_list effects) {
   if (readers_gone(data) && kernels_quiet(data))
     return release(std::move(data), std::move(effects));
+  if (granted(data).mapped && data.compute == kernels::quiesced) {
+    data.compute = kernels::ended;
+    effects.push_back(end_sequence{data.begun.opened.sequence});
+  }
   return {draining{std::move(data)}, std::move(effects)};
 }
 
@@ -142,7 +152,7 @@ step_result drain(body data, effects_list effects) {
 step_result settle(body data, effects_list effects) {
   if (!all_received(data) || !kernels_quiet(data))
     return {offered{std::move(data)}, std::move(effects)};
-  if (data.begun.retention_ms > 0) {
+  if (data.begun.retention_ms > 0 && !granted(data).mapped) { // mapped: nothing of its own to keep
     effects.push_back(arm_timer{data.begun.retention_ms});
     return {retained{std::move(data)}, std::move(effects)};
   }
@@ -152,7 +162,7 @@ step_result settle(body data, effects_list effects) {
 step_result computed(body data) {
   BATON_ASSERT(data.compute == kernels::running);
   effects_list effects{prefill_finished{attempt(data), hold_of(data)}};
-  if (granted(data).in_place)
+  if (!has_feeds(data))
     effects.push_back(lane_landed{in_place_lane(granted(data).reservation), 0});
   return settle(std::move(data), std::move(effects));
 }

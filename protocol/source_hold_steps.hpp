@@ -16,13 +16,15 @@ step_result begin(const begin_hold& e, instant now);
 
 /// What the source offers, the same each time. A script may have one field of it wrong.
 manifest_offered offer_of(const body& data);
+/// The blocks go to the ranks of another group, moved or announced: not within a mixed group.
+bool has_feeds(const body& data);
 /// The destination has let this hold in.
 bool is_opened(const body& data);
 void submit(body& data, effects_list& effects);
 
 void open_feeds(body& data, const transfer_opened& e, effects_list& effects);
 open_feed feed_of(const body& data, const lane_plan& plan);
-/// A feed's fence: its first block, the same for each feed of a hold.
+/// A feed's fence: its first block, the same for each feed of a hold. Mapped: the destination's.
 block_ref fence_of(const body& data);
 /// The feed was opened by this hold and has not ended.
 bool is_awaited(const body& data, const lane_id& lane);

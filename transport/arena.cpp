@@ -67,6 +67,36 @@ failure check_size(std::uint64_t bytes) {
   return {};
 }
 
+/// The file behind a peer's arena, with its size, seals and nonce verified; to be closed.
+outcome<int> open_shared(const wire::shared_region& region, int how) {
+  const std::string path
+    = "/proc/" + std::to_string(region.pid) + "/fd/" + std::to_string(region.fd);
+  const int fd = ::open(path.c_str(), how | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return system_failure(reason::peer_lost, "opening the peer's shared arena");
+  const std::uint64_t mapped = rounded_to_pages(region.bytes) + page_bytes;
+  struct stat facts = {};
+  const int seals = fcntl(fd, F_GET_SEALS);
+  const bool fits = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)
+                    && static_cast<std::uint64_t>(facts.st_size) == mapped && seals >= 0
+                    && (seals & required_seals) == required_seals;
+  if (!fits) {
+    close(fd);
+    return failure{reason::stale_incarnation,
+                   "arena: the peer's shared arena has another size or is not sealed"};
+  }
+  seal_page seal = {};
+  const auto at = static_cast<off_t>(mapped - page_bytes);
+  const bool same = pread(fd, &seal, sizeof seal, at) == sizeof seal && seal.magic == seal_magic
+                    && seal.bytes == region.bytes && seal.nonce_high == region.nonce_high
+                    && seal.nonce_low == region.nonce_low;
+  if (!same) {
+    close(fd);
+    return failure{reason::stale_incarnation, "arena: the peer's shared arena has another nonce"};
+  }
+  return fd;
+}
+
 } // namespace
 
 outcome<arena> arena::create_private(std::uint64_t bytes) {
@@ -112,11 +142,64 @@ outcome<arena> arena::create_shared(std::uint64_t bytes) {
   return made;
 }
 
+outcome<arena> arena::reserve_window(std::uint64_t bytes) {
+  if (failure f = check_size(bytes))
+    return f;
+  arena made;
+  made.bytes_ = bytes;
+  made.mapped_bytes_ = rounded_to_pages(bytes) + page_bytes;
+  made.is_window_ = true;
+  void* base = mmap(nullptr, made.mapped_bytes_, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED)
+    return system_failure(reason::no_capacity, "mmap of " + std::to_string(bytes) + " bytes");
+  made.base_ = static_cast<std::byte*>(base);
+  return made;
+}
+
+failure arena::map_peer(const wire::shared_region& region) {
+  if (!is_window_)
+    return {reason::bad_input, "arena: is no window"};
+  if (region.bytes != bytes_)
+    return {reason::no_capacity, "arena: the peer's has " + std::to_string(region.bytes)
+                                   + " bytes, expected " + std::to_string(bytes_)};
+  if (region_ && region_->nonce_high == region.nonce_high && region_->nonce_low == region.nonce_low)
+    return {};
+  if (region_)
+    return {reason::stale_incarnation,
+            "arena: the memory of an earlier life of the peer is mapped, and may be in use"};
+  auto opened = open_shared(region, O_RDWR);
+  if (!opened)
+    return opened.error();
+  void* base = mmap(base_, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                    opened.value(), 0);
+  const failure refused = system_failure(reason::internal, "mapping the peer's shared arena");
+  close(opened.value());
+  if (base == MAP_FAILED)
+    return refused; // what was mapped before may be gone: nobody writes before this has succeeded
+  region_ = region;
+  return {};
+}
+
+failure arena::replace_pages(std::uint64_t offset, std::uint64_t bytes) {
+  if (is_window_ || !region_)
+    return {reason::bad_input, "arena: is not shared"};
+  if (bytes == 0 || bytes > bytes_ || offset > bytes_ - bytes)
+    return {reason::out_of_range, "arena: no such bytes"};
+  if (offset % page_bytes != 0 || bytes % page_bytes != 0)
+    return {reason::bad_input, "arena: a block shares a page of " + std::to_string(page_bytes)
+                                 + " bytes with its neighbour"};
+  void* at = mmap(base_ + offset, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  return at == MAP_FAILED ? system_failure(reason::internal, "replacing pages") : failure{};
+}
+
 arena::arena(arena&& other) noexcept
   : base_(std::exchange(other.base_, nullptr)),
     bytes_(std::exchange(other.bytes_, 0)),
     mapped_bytes_(std::exchange(other.mapped_bytes_, 0)),
     fd_(std::exchange(other.fd_, -1)),
+    is_window_(other.is_window_),
     region_(std::exchange(other.region_, std::nullopt)) {}
 
 arena& arena::operator=(arena&& other) noexcept {
@@ -126,6 +209,7 @@ arena& arena::operator=(arena&& other) noexcept {
     bytes_ = std::exchange(other.bytes_, 0);
     mapped_bytes_ = std::exchange(other.mapped_bytes_, 0);
     fd_ = std::exchange(other.fd_, -1);
+    is_window_ = other.is_window_;
     region_ = std::exchange(other.region_, std::nullopt);
   }
   return *this;
@@ -145,31 +229,19 @@ void arena::release() {
 outcome<mapped_region> mapped_region::open(const wire::shared_region& region) {
   if (failure f = check_size(region.bytes))
     return f;
-  const std::string path
-    = "/proc/" + std::to_string(region.pid) + "/fd/" + std::to_string(region.fd);
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
-    return system_failure(reason::peer_lost, "opening the peer's shared arena");
+  auto opened = open_shared(region, O_RDONLY);
+  if (!opened)
+    return opened.error();
   const std::uint64_t mapped = rounded_to_pages(region.bytes) + page_bytes;
-  struct stat facts = {};
-  const int seals = fcntl(fd, F_GET_SEALS);
-  const bool fits = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)
-                    && static_cast<std::uint64_t>(facts.st_size) == mapped && seals >= 0
-                    && (seals & required_seals) == required_seals;
-  void* base = fits ? map_aligned(mapped, PROT_READ, MAP_SHARED, fd) : MAP_FAILED;
-  close(fd);
+  void* base = map_aligned(mapped, PROT_READ, MAP_SHARED, opened.value());
+  const failure refused = system_failure(reason::internal, "mapping the peer's shared arena");
+  close(opened.value());
   if (base == MAP_FAILED)
-    return failure{reason::stale_incarnation,
-                   "arena: the peer's shared arena has another size or is not sealed"};
+    return refused;
   mapped_region made;
   made.base_ = static_cast<const std::byte*>(base);
   made.bytes_ = region.bytes;
   made.mapped_bytes_ = mapped;
-  seal_page seal = {};
-  std::memcpy(&seal, made.base_ + mapped - page_bytes, sizeof seal);
-  if (seal.magic != seal_magic || seal.bytes != region.bytes
-      || seal.nonce_high != region.nonce_high || seal.nonce_low != region.nonce_low)
-    return failure{reason::stale_incarnation, "arena: the peer's shared arena has another nonce"};
   return made;
 }
 

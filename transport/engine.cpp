@@ -27,7 +27,7 @@ engine::engine(engine_setup setup, std::unique_ptr<carrier> way)
   d.path = setup_.path;
   d.life = setup_.life;
   d.address = carrier_->address();
-  if (setup_.path == path_kind::shared_arena)
+  if (setup_.path == path_kind::shared_arena || setup_.path == path_kind::in_place)
     d.region = setup_.memory->region();
   descriptor_ = wire::encode(d);
   carrier_->attach(*this);

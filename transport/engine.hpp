@@ -223,6 +223,10 @@ private:
   void take(peer_record& peer, wire::farewell& m);
   void stranger(const incarnation& from, const wire::message& m);
 
+  // engine_in_place.cpp
+  std::uint64_t moved_bytes(const strided& piece) const;
+  void take_written(peer_record& peer, const wire::announcement& m);
+
   // engine_destination.cpp
   void execute(admit_command& c);
   void execute(revoke_command& c);

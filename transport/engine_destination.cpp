@@ -81,6 +81,8 @@ void engine::part_landed(const part_key& key, channel_id channel) {
     return;
   }
   piece_landed& landed = std::get<piece_landed>(*result);
+  if (setup_.path == path_kind::in_place && landed.payload.empty())
+    landed.bytes = 0; // it was here before it was announced
   now_.bytes_landed += landed.bytes;
   landed_.push_back(std::move(landed));
 }

@@ -118,6 +118,8 @@ void engine::take(peer_record& peer, wire::announcements& m) {
 }
 
 void engine::take_announced(peer_record& peer, const wire::announcement& m) {
+  if (setup_.path == path_kind::in_place)
+    return take_written(peer, m);
   const std::uint64_t bytes = m.where.total_bytes();
   verdict answer;
   if (peer.view == nullptr)

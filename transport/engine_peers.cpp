@@ -67,7 +67,7 @@ failure engine::open_peer(const connect_command& c) {
   peer_record peer;
   peer.name = c.peer;
   peer.life = c.life;
-  if (setup_.path != path_kind::pull) {
+  if (setup_.path == path_kind::shared_arena || setup_.path == path_kind::loopback) {
     auto view = carrier_->view(d);
     if (!view)
       return view.error();

@@ -78,7 +78,8 @@ bool engine::announces(const queued_offer& offer) const {
 /// Of what is posted next.
 std::uint64_t engine::next_bytes(const queued_offer& offer) const {
   const std::uint64_t total = offer.where.total_bytes();
-  return announces(offer) ? total : std::min(part_bytes_of(total), total - offer.next_offset);
+  return announces(offer) ? moved_bytes(offer.where)
+                          : std::min(part_bytes_of(total), total - offer.next_offset);
 }
 
 /// To whoever is first by right among those whom the window lets pass.
@@ -113,7 +114,7 @@ void engine::announce(peer_record& peer) {
     if (!announces(offer))
       break;
     add_digest(offer);
-    peer.window_bytes += bytes;
+    peer.window_bytes += moved_bytes(offer.where);
     together.pieces.push_back({offer.lane, offer.piece, offer.block, offer.where, offer.digest});
     peer.queue.serve(bytes, 1);
   }

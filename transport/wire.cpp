@@ -14,6 +14,7 @@ const char* to_string(path_kind path) {
   case path_kind::loopback: return "loopback";
   case path_kind::pull: return "pull";
   case path_kind::shared_arena: return "shared_arena";
+  case path_kind::in_place: return "in_place";
   }
   return "unknown";
 }
@@ -53,7 +54,7 @@ bool seal_holds(const std::byte* bytes, std::size_t size) {
 
 bool known_path(std::uint8_t path) {
   return path >= static_cast<std::uint8_t>(path_kind::loopback)
-         && path <= static_cast<std::uint8_t>(path_kind::shared_arena);
+         && path <= static_cast<std::uint8_t>(path_kind::in_place);
 }
 
 template <class Id>

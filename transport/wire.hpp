@@ -20,7 +20,7 @@
 namespace baton::transport {
 
 /// How pieces travel between two nodes. Both ends must use the same.
-enum class path_kind : std::uint8_t { loopback = 1, pull = 2, shared_arena = 3 };
+enum class path_kind : std::uint8_t { loopback = 1, pull = 2, shared_arena = 3, in_place = 4 };
 
 const char* to_string(path_kind path);
 
@@ -84,12 +84,13 @@ struct run_header {
   lane_id lane;
   std::vector<run_piece> pieces; ///< 1..run_pieces_max; their numbers ascend, so none is repeated
 };
-/// A piece that the destination may copy from the source's mapped memory.
+/// A piece that the destination may copy from the source's mapped memory; in place, one that the
+/// source has written into the destination's.
 struct announcement {
   lane_id lane;
   std::uint32_t piece = 0;
   block_ref block;
-  strided where; ///< in the source's arena
+  strided where; ///< in the source's arena, which in place is the destination's
   std::optional<std::uint64_t> digest;
 };
 /// Announced together, of any lanes; each is judged by itself.

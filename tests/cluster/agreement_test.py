@@ -12,13 +12,14 @@ import random
 import sys
 
 from cases import Skipped, play, require, require_equal
-from cluster import KJV, STORIES, Cluster, file_of, mixed_group, split_groups
+from cluster import KJV, STORIES, Cluster, file_of, mixed_group, read_json, split_groups
 
 MODELS = {"kjv-1.6m": (KJV, 256, "bf16"),
           "stories260K": (os.path.join(STORIES, "hf"), 512, "f32")}
 DEGREES = ((1, 1), (2, 2), (1, 2), (2, 1))
-PATHS = ("pull", "shared_arena", "loopback")
+PATHS = ("pull", "shared_arena", "loopback", "in_place")
 CHUNKS = (1, 7, 64, 4096)
+ALWAYS = tuple((("kjv-1.6m", "bf16"), (tp, tp), "in_place", 64) for tp in (1, 2))
 PROMPT_LENGTHS = (1, 9, 16, 17, 64, 65, 130, 200)  # around blocks of 16 and chunks of 64
 OUTPUT_TOKENS = 24
 ARRIVAL_MS = 7
@@ -94,6 +95,10 @@ class References:
         return self.known[model, dtype]
 
 
+def hidden_bytes(folder):
+    return read_json(os.path.join(folder, "config.json"))["hidden_size"] * 4
+
+
 def company_case(references, model, dtype, ranks):
     def body(bench):
         reference = references.of(bench, model, dtype)
@@ -118,15 +123,25 @@ def split_case(references, model, dtype, degrees, path, chunk):
             landed = cluster.stats()["bytes_landed_by_node"]
             require_equal(sorted(landed), [f"D.{r}" for r in range(degrees[1])],
                           "nodes where payload landed")
-            require(min(landed.values()) > 0, f"payload landed: {landed}")
+            if path == "in_place":  # nothing but the final hidden states travels
+                require_equal(set(landed.values()), {hidden_bytes(folder) * 2 * len(reference)},
+                              "bytes landed at each node")
+            else:
+                require(min(landed.values()) > 0, f"payload landed: {landed}")
     return (f"{model} {dtype}: TP {degrees[0]} to TP {degrees[1]} by {path} in chunks of {chunk}"
             " answers like one group"), body
 
 
+def possible(row):
+    """In place the groups' layouts are equal, so their degrees are."""
+    _, degrees, path, _ = row
+    return path != "in_place" or degrees[0] == degrees[1]
+
+
 def covering(*factors):
-    """A short list of combinations in which every pair of values of two factors occurs: always the
-    combination with the most pairs that are still missing."""
-    rows = list(itertools.product(*factors))
+    """A short list of possible combinations in which every pair of values of two factors occurs:
+    always the combination with the most pairs that are still missing."""
+    rows = list(filter(possible, itertools.product(*factors)))
 
     def pairs(row):
         return {((i, row[i]), (j, row[j])) for i, j in itertools.combinations(range(len(row)), 2)}
@@ -140,14 +155,20 @@ def covering(*factors):
     return chosen
 
 
+def all_of(*factors):
+    return filter(possible, itertools.product(*factors))
+
+
 def cases(bench):
     references = References()
     dtyped = [(m, d) for m in MODELS for d in (("bf16", "f32") if bench.full else (MODELS[m][2],))]
-    combine = itertools.product if bench.full else covering
+    combine = all_of if bench.full else covering
     for model, dtype in dtyped:
         for ranks in (1, 2):
             yield company_case(references, model, dtype, ranks)
-    for (model, dtype), degrees, path, chunk in combine(dtyped, DEGREES, PATHS, CHUNKS):
+    rows = list(combine(dtyped, DEGREES, PATHS, CHUNKS))
+    rows += [row for row in ALWAYS if row not in rows]
+    for (model, dtype), degrees, path, chunk in rows:
         yield split_case(references, model, dtype, degrees, path, chunk)
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 from cases import ROOT, Failed, from_root, require, require_equal
@@ -151,6 +152,18 @@ class Cluster:
         ended = command(self.bench, "run", script, "--dir", self.directory, "--json", report,
                         *options, wait_s=wait_s)
         return Played(ended, read_json(report) if os.path.exists(report) else None)
+
+    def start(self, script):
+        """Begins to play a script, beside what the case does next; to be given to `finish`."""
+        played = []
+        asker = threading.Thread(target=lambda: played.append(self.run(script)))
+        asker.start()
+        return asker, played
+
+    def finish(self, started):
+        asker, played = started
+        asker.join()
+        return played[0]
 
     def require_trace(self):
         """The trace breaks no invariant; for a cluster that is idle."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every shipped scenario, played one after the other against one teaching cluster, ends as it says
-itself: exit code 0. teaching.json and thousand.json have tests of their own, and what needs another
-cluster file than teaching.json is played against that.
+itself: exit code 0. prompts_8k.json, teaching.json and thousand.json have tests of their own, and
+what needs another cluster file than teaching.json is played against that.
 
     scenarios_test.py BATON
 """
@@ -11,7 +11,7 @@ import sys
 from cases import from_root, play, require_equal
 from cluster import Cluster, command
 
-ELSEWHERE = ("teaching", "thousand")
+ELSEWHERE = ("prompts_8k", "teaching", "thousand")
 TEACHING = "teaching.json"
 OTHER_CLUSTER = {"inflight_refusal": "teaching_narrow.json"}
 

@@ -94,7 +94,7 @@ TEST_CASE("each mistake in a group names file, field and reason") {
 TEST_CASE("each mistake in the rest of a cluster file names file, field and reason") {
   check_each({
     {"/grups", json::array(), "grups: unknown field; did you mean groups?"},
-    {"/path", "push", "path: expected pull, shared_arena or loopback, got \"push\""},
+    {"/path", "push", "path: expected pull, shared_arena, in_place or loopback, got \"push\""},
     {"/integrity", true, "integrity: expected off or all, got true"},
     {"/kv", {{"dtype", "fp8"}}, "kv.dtype: expected f32 or bf16, got \"fp8\""},
     {"/kv", {{"block_tokens", 0}}, "kv.block_tokens: expected 1 to 256, got 0"},
@@ -154,4 +154,53 @@ TEST_CASE("a pool of bytes must hold a block") {
   CHECK(error_of(to_text(file))
         == "cluster.json: groups[0].pool_bytes: expected at least one block of 5242880 bytes, got "
            "4194304");
+}
+
+namespace {
+
+json in_place() {
+  json file = good();
+  file["path"] = "in_place";
+  return file;
+}
+
+/// What the file says when one group's field differs from the other's.
+std::string in_place_error(const char* where, const json& value) {
+  json file = in_place();
+  file[json::json_pointer(where)] = value;
+  return error_of(to_text(file));
+}
+
+} // namespace
+
+TEST_CASE("path in_place takes one prefill and one decode group") {
+  CHECK(error_of(to_text(in_place())) == "accepted");
+  const std::string refused
+    = "cluster.json: groups: path in_place joins one prefill and one decode group";
+  CHECK(in_place_error("/groups/1/role", "mixed") == refused);
+  CHECK(in_place_error("/groups/2", {{"name", "P8"}, {"role", "prefill"}, {"pool_blocks", 64}})
+        == refused);
+}
+
+TEST_CASE("path in_place refuses groups whose blocks differ, by the field's name") {
+  const std::string layout = "path in_place needs the layout of group P7: expected ";
+  CHECK(in_place_error("/groups/1/ranks", 1)
+        == "cluster.json: groups[1].ranks: " + layout + "2, got 1");
+  CHECK(in_place_error("/groups/1/kv", {{"dtype", "f32"}})
+        == "cluster.json: groups[1].kv.dtype: " + layout + "bf16, got f32");
+  CHECK(in_place_error("/groups/1/kv", {{"block_tokens", 32}})
+        == "cluster.json: groups[1].kv.block_tokens: " + layout + "16, got 32");
+  for (const char* field : {"layers", "kv_heads", "head_dim", "hidden"}) {
+    const std::string error
+      = in_place_error("/groups/1/executor", {{"kind", "synthetic"}, {field, 16}});
+    CHECK(error.find(std::string("cluster.json: groups[1].executor.") + field + ": " + layout)
+          == 0);
+  }
+  CHECK(in_place_error("/groups/1/executor", {{"kind", "llama"}, {"model", "m"}})
+        == "cluster.json: groups[1].executor.kind: " + layout + "synthetic, got llama");
+  json models = in_place();
+  models["executor"] = {{"kind", "llama"}, {"model", "a"}};
+  models["groups"][1]["executor"] = {{"kind", "llama"}, {"model", "b"}};
+  CHECK(error_of(to_text(models)) == "cluster.json: groups[1].executor.model: " + layout
+                                       + "a, got b");
 }

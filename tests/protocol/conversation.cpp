@@ -16,7 +16,9 @@ conversation::conversation(const conversation_setup& setup, chooser choose,
   for (const std::string& group : std::set<std::string>{"D3", source_group()}) {
     pool_party& pool = pools_[group];
     pool.name = "pool " + group;
-    take(pool, sample_pool(group, setup.pool_blocks, degree_of(group)));
+    form_pool formed = sample_pool(group, setup.pool_blocks, degree_of(group));
+    formed.mapped = setup.shape.mapped && group == "D3";
+    take(pool, formed);
     group_party& ranks = groups_[group];
     ranks.name = "group " + group;
     take(ranks, form_group{{group}, degree_of(group), setup.chunk_tokens, 2});

@@ -16,6 +16,7 @@
 #include "protocol/feed.hpp"
 #include "protocol/lane.hpp"
 #include "protocol/lane_floor.hpp"
+#include "protocol/mapped_lanes.hpp"
 #include "protocol/rank_group.hpp"
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
@@ -202,6 +203,13 @@ private:
   void notify_source(const protocol::lane_id& lane);
   void answer_query(const protocol::lane_id& lane);
 
+  // conversation_mapped.cpp: transfer devices of ranks that share memory
+  void ask_writers(protocol::rank_id destination);
+  void take_at_source(const protocol::ask_writer& e);
+  void end_at_rank(hold_party& hold, protocol::rank_id rank);
+  void say_stopped(protocol::rank_id rank, const std::vector<protocol::lane_writers::said>& all);
+  std::uint32_t running(const protocol::attempt_id& attempt) const;
+
   // conversation_checks.cpp
   void check_pools();
   void check_computed(const feed_party& feed, std::uint32_t piece);
@@ -213,6 +221,10 @@ private:
 
   std::string source_group() const { return setup_.shape.in_place ? "D3" : "P7"; }
   std::uint32_t degree_of(const std::string& group) const;
+  /// Whose pool's blocks the group's kernels work on.
+  std::string memory_of(const std::string& group) const {
+    return setup_.shape.mapped && group == "P7" ? "D3" : group;
+  }
 
   conversation_setup setup_;
   chooser choose_;
@@ -235,6 +247,9 @@ private:
   std::map<protocol::lane_id, table_entry> table_;
   std::map<protocol::rank_id, protocol::lane_floor> lane_floors_; ///< of destination ranks
   std::map<protocol::rank_id, protocol::lane_floor> feed_floors_; ///< of source ranks
+  std::map<protocol::rank_id, protocol::written_lanes> written_; ///< of destination ranks
+  std::map<protocol::rank_id, protocol::lane_writers> writers_;  ///< of source ranks
+  std::set<protocol::rank_id> asking_; ///< destination ranks whose timer runs
   std::map<sequence_key, std::vector<protocol::block_ref>> sequences_;
   std::map<std::pair<sequence_key, protocol::rank_id>, progress> progress_;
   std::optional<protocol::rank_id> failed_rank_; ///< of D3

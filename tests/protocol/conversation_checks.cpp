@@ -85,6 +85,15 @@ void conversation::check_reclaim(const pool_party& pool, const reservation_id& i
     const bool of_reservation
       = r != reservations_.end() && r->second.granted.reservation == id
         && r->second.granted.sequence == key.second;
+    const bool writes
+      = key.first == "P7" && r != reservations_.end() && r->second.granted.reservation == id
+        && std::any_of(holds_.begin(), holds_.end(), [&](const auto& h) {
+             const open_hold& opened = h.second.opened;
+             return opened.sequence == key.second && opened.asked.granted.mapped
+                    && opened.asked.granted.reservation == id;
+           });
+    if (running > 0 && writes)
+      breach("I3: given back while its writer's kernel runs");
     if (running > 0 && pool.name == "pool " + key.first && (of_hold || of_reservation))
       breach("I3: given back while a kernel runs");
   }

@@ -20,7 +20,7 @@ void conversation::execute(group_party& group, const run_step& plan) {
         trace_->heard(name + "." + std::to_string(rank.value), "compute_device", plan, now_);
       for (const auto& slice : plan.slices) {
         ++kernels_[{name, slice.sequence}];
-        check_reading("a kernel", name, sequences_.at({name, slice.sequence}));
+        check_reading("a kernel", memory_of(name), sequences_.at({name, slice.sequence}));
       }
       send(device, device, "kernels completed",
            [this, &group, rank, plan] { complete_step(group, rank, plan); });
@@ -67,7 +67,7 @@ void conversation::complete_step(group_party& group, rank_id rank, const run_ste
   step_completed done{rank, plan.epoch, plan.step, {}};
   for (const auto& slice : plan.slices) {
     const sequence_key key{name, slice.sequence};
-    check_reading("a kernel", name, sequences_.at(key));
+    check_reading("a kernel", memory_of(name), sequences_.at(key));
     --kernels_.at(key);
     const bool prompt
       = slice.kind == slice_kind::prefill || slice.kind == slice_kind::last_prefill;
@@ -131,7 +131,7 @@ void conversation::land(const lane_id& lane, std::uint32_t piece) {
   if (piece < to.opened.blocks.size()) {
     block = to.opened.blocks[piece];
     check_reading("I2: a landing", "D3", {block});
-    check_reading("I14: a read", "P7", {feed.opened.source_blocks[piece]});
+    check_reading("I14: a read", memory_of("P7"), {feed.opened.source_blocks[piece]});
   }
   --entry.receives;
   const std::uint64_t digest = 5 + (setup_.states_differ ? lane.source.value : 0U);
@@ -151,7 +151,10 @@ void conversation::quiesce_if_idle(const lane_id& lane) {
   if (entry.now != table_entry::phase::stopping || entry.receives > 0)
     return;
   entry.now = table_entry::phase::stopped;
-  tell("transfer D3", lanes_.at(lane), receives_quiesced{lane});
+  if (written_[lane.destination].reader_ended(lane, now_))
+    tell("transfer D3", lanes_.at(lane), receives_quiesced{lane});
+  else
+    ask_writers(lane.destination);
   notify_source(lane);
 }
 

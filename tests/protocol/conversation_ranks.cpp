@@ -81,6 +81,8 @@ void conversation::take_at_rank(hold_party& from, const open_feed& e) {
   feed_party& feed = feeds_[e.lane];
   feed.name = "feed " + text(e.lane);
   feed.opened = e;
+  if (e.mapped)
+    writers_[e.lane.source].begin(e);
   take(feed, e);
   watch(feed);
 }

@@ -130,7 +130,7 @@ void conversation::run(reservation_party& me, const reservation::effect& effect)
                [&](const open_lane& e) { to_lane_rank(me, e); },
                [&](const ask_lane& e) { to_lane_rank(me, e); },
                [&](const stop_lane& e) {
-                 if (me.granted.in_place)
+                 if (me.granted.in_place && !me.granted.mapped)
                    tell(me.name, holds_.at(me.hold), e);
                  else
                    to_lane_rank(me, e);
@@ -181,7 +181,11 @@ void conversation::run(hold_party& me, const source_hold::effect& effect) {
                },
                [&](const arm_timer& e) { wake(me, e.delay_ms, retention_expired{}); },
                [&](const arm_evidence& e) { wake(me, e.delay_ms, evidence_due{}); },
-               [](const end_sequence&) {},
+               [&](const end_sequence& e) {
+                 for (std::uint16_t r = 0; setup_.shape.mapped && r < setup_.shape.source_tp; ++r)
+                   send_far(me.name, "rank P7." + std::to_string(r), e.type,
+                            [this, &me, r] { end_at_rank(me, {r}); });
+               },
                [](const end_actor&) {},
                [&](const auto& e) { tell_far(me.name, attempt, e); },
              },
@@ -193,6 +197,8 @@ void conversation::run(lane_party& me, const lane::effect& effect) {
   std::visit(overloaded{
                [&](const admit_lane& e) {
                  send(me.name, "transfer D3", e.type, [this, &me] {
+                   if (is_mapped(me.opened))
+                     static_cast<void>(written_[me.opened.lane.destination].begin(me.opened));
                    table_.emplace(me.opened.lane, table_entry{});
                    tell("transfer D3", me, lane_admitted{me.opened.lane});
                  });
@@ -265,7 +271,7 @@ void conversation::run(group_party& me, const rank_group::effect& effect) {
                                            breach("a sequence begins on a free block");
                                          },
                                          [&](const auto& b) { refs.push_back({id, b.gen}); }},
-                              pools_.at(group).state.blocks.at(id.value));
+                              pools_.at(memory_of(group)).state.blocks.at(id.value));
                },
                [&](const run_step& e) { execute(me, e); },
                [&](const token_emitted& e) { tell_far(me.name, request_, e); },

@@ -14,6 +14,7 @@ const std::vector<std::pair<const char*, hand_off_shape>> shapes{
   {"TP 1 to TP 2", {1, 2, false, 0}},
   {"TP 2 to TP 1", {2, 1, false, 0}},
   {"one mixed group of TP 2", {2, 2, true, 0}},
+  {"TP 2 in place into TP 2", {2, 2, false, 0, true}},
 };
 
 std::string text_of(const std::vector<std::string>& lines) {

@@ -56,7 +56,8 @@ form_pool sample_pool(const std::string& group, std::uint32_t blocks, std::uint3
 }
 
 open_reservation sample_granted(const hand_off_shape& shape) {
-  const auto formed = sample_pool("D3", sample_pool_blocks, shape.destination_tp);
+  auto formed = sample_pool("D3", sample_pool_blocks, shape.destination_tp);
+  formed.mapped = shape.mapped;
   auto s = pool::step({}, formed, {}).state;
   return std::get<open_reservation>(pool::step(s, sample_reserve(shape), {}).effects.at(0));
 }

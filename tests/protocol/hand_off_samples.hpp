@@ -11,12 +11,13 @@
 
 namespace baton::tests {
 
-/// Degrees of both sides, and whether one mixed group plays both.
+/// Degrees of both sides; whether one mixed group plays both, or P7 writes into D3's memory.
 struct hand_off_shape {
   std::uint32_t source_tp = 2;
   std::uint32_t destination_tp = 2;
   bool in_place = false;
   std::uint32_t retries = 0;
+  bool mapped = false;
 };
 
 inline constexpr std::uint32_t sample_block_tokens = 4;

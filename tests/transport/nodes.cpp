@@ -14,13 +14,19 @@ incarnation fresh_life() {
 
 std::unique_ptr<node> make_node(path_kind path, hub& place, const std::string& name,
                                 const node_options& options) {
+  const bool shared = path == path_kind::shared_arena || path == path_kind::in_place;
+  auto memory = shared ? arena::create_shared(options.arena_bytes)
+                       : arena::create_private(options.arena_bytes);
+  REQUIRE(memory.ok());
+  return make_node(path, place, name, options, std::move(memory.value()));
+}
+
+std::unique_ptr<node> make_node(path_kind path, hub& place, const std::string& name,
+                                const node_options& options, arena memory) {
   auto made = std::make_unique<node>();
   made->name = node_name{name};
   made->life = fresh_life();
-  auto memory = path == path_kind::shared_arena ? arena::create_shared(options.arena_bytes)
-                                                : arena::create_private(options.arena_bytes);
-  REQUIRE(memory.ok());
-  made->memory = std::make_unique<arena>(std::move(memory.value()));
+  made->memory = std::make_unique<arena>(std::move(memory));
   recorder& events = made->events;
   const transfer_sink sink = [&events](transfer_event e) { events.record(std::move(e)); };
   auto device = path == path_kind::loopback

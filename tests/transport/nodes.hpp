@@ -105,6 +105,9 @@ struct node {
 
 std::unique_ptr<node> make_node(path_kind path, hub& place, const std::string& name,
                                 const node_options& options);
+/// The same on memory that is there already.
+std::unique_ptr<node> make_node(path_kind path, hub& place, const std::string& name,
+                                const node_options& options, arena memory);
 incarnation fresh_life();
 
 /// Connects both ways and waits for both peer_connected.

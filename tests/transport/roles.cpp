@@ -58,6 +58,23 @@ bool read_introduction(int fd, introduction& i) {
   return read_all(fd, i.descriptor.data(), size);
 }
 
+/// Never returns unless it could not begin.
+int play_writer() {
+  introduction other;
+  if (!write_introduction(child_connection, {fresh_life(), {}})
+      || !read_introduction(child_connection, other))
+    return 2;
+  const auto peer = wire::decode_descriptor(other.descriptor.data(), other.descriptor.size());
+  if (!peer || !peer.value().region)
+    return 3;
+  auto window = arena::reserve_window(peer.value().region->bytes);
+  if (!window || window.value().map_peer(*peer.value().region))
+    return 4;
+  for (std::uint64_t count = 1;; ++count)
+    for (std::uint64_t at = 0; at < window.value().bytes(); at += writer_page_bytes)
+      std::memcpy(window.value().base() + at, &count, sizeof count);
+}
+
 path_kind path_of(const std::string& role) {
   return role.find("shared_arena") != std::string::npos ? path_kind::shared_arena
                                                         : path_kind::pull;
@@ -76,6 +93,8 @@ node_options role_options() {
 }
 
 int play_role(const std::string& role) {
+  if (role == "writer")
+    return play_writer();
   const bool is_source = role.compare(0, 6, "source") == 0;
   hub unused;
   auto self = make_node(path_of(role), unused, "child", role_options());
@@ -138,6 +157,16 @@ void child::introduce_to(node& here) {
   const auto connected = here.events.next<peer_connected>();
   REQUIRE(connected);
   REQUIRE_MESSAGE(!connected->error, connected->error.text);
+}
+
+void child::give(const node& here) {
+  REQUIRE(write_introduction(connection_, {here.life, here.device->descriptor()}));
+}
+
+bool child::runs() const {
+  siginfo_t facts = {};
+  return waitid(P_PID, static_cast<id_t>(pid_), &facts, WEXITED | WNOHANG | WNOWAIT) == 0
+         && facts.si_pid == 0;
 }
 
 void child::send_signal(int signal) const {

@@ -3,6 +3,7 @@
 //   test                         child (role=<source|destination>:<path>)
 //   spawn ──────────────────────▶ life, descriptor back
 //   life, descriptor ───────────▶ connects; a source offers, a destination has admitted
+// A writer (role=writer) has no endpoint: it maps the memory in the descriptor, and writes.
 #pragma once
 
 #include "tests/transport/nodes.hpp"
@@ -15,6 +16,10 @@ namespace baton::transport::testing {
 inline constexpr std::uint32_t role_pieces = 96;
 inline constexpr std::uint64_t role_piece_bytes = 1ULL << 20;
 inline constexpr std::uint64_t role_seed = 99;
+
+/// What a `writer` does to its peer's memory until it is killed: counts in the first bytes of each
+/// page.
+inline constexpr std::uint64_t writer_page_bytes = 4096;
 
 /// Runs in the child until its parent closes the connection. Returns the exit status.
 int play_role(const std::string& role);
@@ -33,9 +38,13 @@ public:
 
   /// Reads the child's life and descriptor.
   void meet();
+  /// Gives a writer the descriptor of the memory to write.
+  void give(const node& here);
   /// Connects `here` and the child to each other; a source offers from then on.
   void introduce_to(node& here);
   void send_signal(int signal) const;
+  /// False once it has ended, however.
+  bool runs() const;
   /// SIGKILL, and waits until it is reaped.
   void kill_and_reap();
 
