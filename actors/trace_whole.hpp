@@ -1,5 +1,5 @@
-// Is the whole trace here? A checker that saw only the present records would take what is missing for
-// silence.
+// Is the whole trace here? A checker that saw only the present records would take what is missing
+// for silence.
 #pragma once
 
 #include "actors/trace_files.hpp"
@@ -10,7 +10,7 @@
 namespace baton::actors {
 
 struct completeness {
-  std::vector<std::string> missing; ///< what is proven to be missing or of another run, in sentences
+  std::vector<std::string> missing; ///< proven to be missing, or of another run; sentences
   std::string note;                 ///< why less could be looked for; empty: everything was
 };
 

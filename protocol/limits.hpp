@@ -7,8 +7,9 @@ namespace baton::protocol::limits {
 
 // -- messages and files ---------------------------------------------------------------------------
 
-/// A control message never carries payload; what is larger is a mistake or an attack.
-inline constexpr std::uint64_t control_message_bytes_max = 64 * 1024;
+/// A control message never carries payload; what is larger is a mistake or an attack. The largest is
+/// open_feed, with two tables of blocks_per_reservation_max entries.
+inline constexpr std::uint64_t control_message_bytes_max = 128 * 1024;
 /// The longest prompt: two of the teaching request.
 inline constexpr std::uint32_t prompt_tokens_max = 16'384;
 /// Only submissions and prefill plans carry token ids, four bytes each, beside a control message.
@@ -48,7 +49,7 @@ inline constexpr std::uint32_t ranks_per_group_max = 4;
 /// One lane for each pair of ranks.
 inline constexpr std::uint32_t lanes_per_reservation_max
   = ranks_per_group_max * ranks_per_group_max;
-/// A block table entry is 12 bytes in a grant: 4,096 entries fit a control message.
+/// A block table entry is 12 bytes in a grant: two tables of 4,096 fit a control message.
 inline constexpr std::uint32_t blocks_per_reservation_max = 4'096;
 inline constexpr std::uint32_t pool_blocks_max = 1U << 22; ///< 64 Mi tokens of 16-token blocks
 inline constexpr std::uint32_t block_tokens_max = 256; ///< a rounded-up tail wastes at most this

@@ -29,8 +29,8 @@ public:
   /// is remembered all the same.
   failure begin(const open_lane& opened);
 
-  /// The endpoint's word: nothing else arrives for the lane, and it takes no more notices. True when
-  /// the lane has stopped with that: its writer has ended before, or it has none.
+  /// The endpoint's word: nothing else arrives for the lane, and it takes no more notices. True
+  /// when the lane has stopped with that: its writer has ended before, or it has none.
   bool reader_ended(const lane_id& lane, instant now);
 
   /// The reservation's word with stop_lane: attention does not read the blocks, and will not.
@@ -48,8 +48,8 @@ public:
   };
   /// What to ask now, of everyone whose word is missing.
   std::vector<question> questions() const;
-  /// Lanes that have waited for so long, and whose bytes nobody here needs: pages of live blocks are
-  /// not replaced, however long their writer is silent.
+  /// Lanes that have waited for so long, and whose bytes nobody here needs: pages of live blocks
+  /// are not replaced, however long their writer is silent.
   std::vector<lane_id> overdue(instant now, std::int64_t wait_ms) const;
 
   /// The lane's actor has ended.

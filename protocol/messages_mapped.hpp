@@ -75,8 +75,8 @@ struct writing_ended {
   }
 };
 
-/// The destination rank has put fresh memory in the place of a silent writer's blocks: whatever that
-/// one still writes, it writes into the old pages, which nobody reads.
+/// The destination rank has put fresh memory in the place of a silent writer's blocks: whatever
+/// that one still writes, it writes into the old pages, which nobody reads.
 struct pages_replaced {
   lane_id lane;
   incarnation writer;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""In place between two groups: the shipped scenarios run unchanged and move no KV byte; a writer that
-dies or falls silent gives the decode group its memory back by proof, or by fresh pages.
+"""In place between two groups: the shipped scenarios run unchanged and move no KV byte; a writer
+that dies or falls silent gives the decode group its memory back by proof, or by fresh pages.
 
     in_place_test.py BATON
 """
@@ -31,15 +31,16 @@ LONG = {"name": "long", "requests": [{"id": "long", "prompt_length": 6000, "outp
 
 
 def teaching_shape(bench):
-    """2.5 GiB a prompt, computed where it is decoded; the decoder verifies every byte of it. The time
-    is told, not judged: this machine may have other work."""
+    """2.5 GiB a prompt, computed where it is decoded; the decoder verifies every byte of it. The
+    time is told, not judged: this machine may have other work."""
     with Cluster(bench, "prompts_8k", SYNTHETIC) as cluster:
         cluster.run(from_root("deploy", "scenarios", "prompts_8k.json"), wait_s=250) \
             .require_well("prompts_8k")
         stats = cluster.stats()
         require_equal(stats["bytes_landed_by_node"],
                       {node: 20 * 8192 * 4 for node in ("D3.0", "D3.1")}, "bytes landed")
-        print(f"  prompt's end to commit: p50 {stats['durations_ns']['hand_off']['p50'] / 1e6:.2f} ms")
+        p50_ms = stats["durations_ns"]["hand_off"]["p50"] / 1e6
+        print(f"  prompt's end to commit: p50 {p50_ms:.2f} ms")
 
 
 def process_of(cluster, node):
@@ -77,7 +78,7 @@ def scenario_case(name):
 
 
 def cut_off(bench, name, how, then):
-    """P.1 is signalled while it computes a prompt into D.1's memory; `then(cluster, pid, began)`."""
+    """P.1 is signalled while it computes a prompt in D.1's memory: `then(cluster, pid, began)`."""
     with Cluster(bench, name, SLOW) as cluster:
         asker = cluster.start(LONG)
         await_line(cluster, "D.1", "piece_landed")
