@@ -164,6 +164,10 @@ failure rank_hardware::make_arena(const group_config& group) {
   const bool maps = path == hand_off_path::in_place && group.role == group_role::prefill;
   const group_config& owner = maps ? peer_group(node_.cluster, group) : group;
   const std::uint32_t blocks = blocks_of_pool(owner.pool, block_bytes());
+  if (blocks == 0)
+    return {reason::bad_input, "cluster.json: groups." + owner.name.value
+                                 + ".pool_bytes: too little for one block of "
+                                 + std::to_string(block_bytes()) + " bytes on all ranks"};
   const std::uint64_t bytes = blocks * gpu::block_bytes(shape_);
   const bool shared = path == hand_off_path::shared_arena || path == hand_off_path::in_place;
   auto arena = maps     ? transport::arena::reserve_window(bytes)
