@@ -21,6 +21,7 @@ public:
     trace_.section_of.push_back(section_);
   }
   void flush() override {}
+  void leave_open() override {}
 
 private:
   memory_trace& trace_;
