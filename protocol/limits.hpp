@@ -7,8 +7,8 @@ namespace baton::protocol::limits {
 
 // -- messages and files ---------------------------------------------------------------------------
 
-/// A control message never carries payload; what is larger is a mistake or an attack. The largest is
-/// open_feed, with two tables of blocks_per_reservation_max entries.
+/// A control message never carries payload; what is larger is a mistake or an attack. The largest
+/// is open_feed, with two tables of blocks_per_reservation_max entries.
 inline constexpr std::uint64_t control_message_bytes_max = 128 * 1024;
 /// The longest prompt: two of the teaching request.
 inline constexpr std::uint32_t prompt_tokens_max = 16'384;

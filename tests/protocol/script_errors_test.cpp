@@ -60,7 +60,7 @@ TEST_CASE("each mistake in a scripted request names file, field and reason") {
     {"/requests/0/count", 0, "requests[0].count: expected 1 to 100000, got 0"},
     {"/requests/0/count", 100'000, "expected at most 100000 requests, got 100003"},
     {"/requests/0/at_ms", -1, "requests[0].at_ms: expected 0 to 3600000, got -1"},
-    {"/requests/0/prompt", "", "requests[0].prompt: expected 1 to 131072 characters, got \"\""},
+    {"/requests/0/prompt", "", "requests[0].prompt: expected 1 to 196608 characters, got \"\""},
     {"/requests/0/prompt_tokens", {1},
      "requests[0].prompt_tokens: excludes prompt: write one of prompt, prompt_tokens, "
      "prompt_length"},
