@@ -17,7 +17,7 @@ namespace {
 
 using namespace protocol;
 
-constexpr std::uint32_t message_version = 3;
+const std::uint32_t message_version = hello{}.version;
 constexpr std::int64_t connect_retry_ms = 50;     // while the cluster comes together
 constexpr std::int64_t reconnect_retry_ms = 1000; // to a peer that was lost
 /// The kernel closes the connections of a process that ends just before it says that it is dead.

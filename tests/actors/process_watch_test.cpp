@@ -138,7 +138,9 @@ namespace {
 
 /// The router's guard, which has met D.0; the test is its router, and D.0's guard.
 struct one_guard {
-  explicit one_guard(const process_identity& process) {
+  /// The other constructor's object is destroyed, and its guard ended, should they not meet.
+  explicit one_guard(const process_identity& process) : one_guard() { meet(process); }
+  one_guard() {
     configure(config, 200, 60'000);
     system = std::make_unique<caf::actor_system>(config);
     node.name = {"router"};
@@ -157,7 +159,6 @@ struct one_guard {
         said.set_value(line);
     };
     guard = spawn_node_guard(*system, node, std::move(setup), false);
-    meet(process);
   }
   ~one_guard() { router->tell(guard, end_node{}); }
 
