@@ -20,6 +20,7 @@ std::string groups_text(const cluster_config& cluster, const cluster_answers& an
     row r = {group.name.value, to_string(group.role), std::to_string(group.ranks)};
     const auto it = answers.pools.find(group.name);
     if (it == answers.pools.end()) {
+      r.resize(rows.front().size() - 1);
       r.push_back(silent);
     } else {
       const pool_status& p = it->second;

@@ -36,9 +36,9 @@ cluster_answers all_but_one() {
 
 TEST_CASE("the status of a cluster lists groups and nodes in the order of its file") {
   const std::string text = status_text(teaching(), all_but_one());
-  CHECK(text.find("P7     prefill      1     256   200") != std::string::npos);
+  CHECK(text.find("P7     prefill      1     256   200       0") != std::string::npos);
   CHECK(text.find("router       0          4096") != std::string::npos);
-  CHECK(text.find("P7.0") < text.find("D3.0"));
+  CHECK(text.find("\nP7.0") < text.find("\nD3.0"));
 }
 
 TEST_CASE("who does not answer is said in the status, and it is not complete") {
