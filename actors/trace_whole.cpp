@@ -98,6 +98,10 @@ completeness look_for_whole(const std::string& directory, const trace_files& fil
     if (const std::string& node = s.header.node.value;
         s.file.rfind(node + ".", 0) != 0 && s.file.rfind(node + "-", 0) != 0)
       found.missing.push_back(s.file + " is the trace of " + node);
+  for (const auto& s : files.sections())
+    if (s.lost > 0)
+      found.missing.push_back(std::to_string(s.lost) + " records of " + s.file
+                              + ", lost by its writer: what is said of later ones may be wrong");
   if (files.keys().empty())
     found.missing.push_back("there is no record in any file of " + directory);
   look_for_causes(files, found);

@@ -16,7 +16,8 @@ struct completeness {
 
 /// Compares the files with cluster.json (a file for each node, each of this cluster, each under its
 /// node's name), end lines with the lines above them, and every message with the record of the
-/// message that brought it about: a node whose file is whole has both or neither.
+/// message that brought it about: a node whose file is whole has both or neither. What writers say
+/// that they lost is added.
 completeness look_for_whole(const std::string& directory, const trace_files& files);
 
 } // namespace baton::actors

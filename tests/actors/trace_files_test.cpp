@@ -111,6 +111,33 @@ TEST_CASE("lines cut out of a closed file are missed") {
   CHECK(files->missing()[0].find("router.trace.jsonl:") == 0);
 }
 
+TEST_CASE("records are missed by what they brought about, though their file claims to be whole") {
+  const memory_trace trace = record_hand_offs({});
+  run_directory run(trace);
+  std::string& text = run.text("D0.1.trace.jsonl");
+  text.erase(text.find('\n') + 1);
+  text += protocol::to_line(protocol::trace_end{0}) + "\n";
+  run.write();
+  const auto verdict = check_idle_cluster(run.path());
+  REQUIRE(verdict.ok());
+  CHECK_FALSE(verdict.value().ok);
+  CHECK_MESSAGE(verdict.value().text.find("missing: records of D0.1: it sent ")
+                  != std::string::npos, verdict.value().text);
+}
+
+TEST_CASE("files of another node or another cluster are told apart") {
+  run_directory run(record_hand_offs({}));
+  std::swap(run.text("D0.0.trace.jsonl"), run.text("D0.1.trace.jsonl"));
+  std::string& cluster = run.text("cluster.json");
+  cluster.replace(cluster.find("little"), 6, "larger");
+  run.write();
+  const auto verdict = check_idle_cluster(run.path());
+  REQUIRE(verdict.ok());
+  CHECK_FALSE(verdict.value().ok);
+  CHECK(verdict.value().text.find("D0.0.trace.jsonl is the trace of D0.1") != std::string::npos);
+  CHECK(verdict.value().text.find("cluster.json of \"larger\"") != std::string::npos);
+}
+
 TEST_CASE("without its cluster file a directory is checked, with a note") {
   run_directory run(record_hand_offs({}));
   run.remove("cluster.json");
