@@ -1,6 +1,7 @@
 #include "actors/trace_whole.hpp"
 
 #include "actors/run_directory.hpp"
+#include "protocol/trace_line.hpp"
 
 #include <algorithm>
 #include <map>
@@ -27,12 +28,12 @@ sender_name sender_of(std::string_view line) {
   if (begin == std::string_view::npos)
     return {};
   const std::string_view rest = line.substr(begin + name.size());
-  const std::string_view from = rest.substr(0, rest.find('"'));
+  const std::string from(rest.substr(0, rest.find('"')));
   const std::size_t colon = from.find(':');
-  if (colon == std::string_view::npos)
+  if (colon == std::string::npos)
     return {};
-  const std::string_view actor = from.substr(colon + 1);
-  return {std::string(from.substr(0, colon)), std::string(actor.substr(0, actor.find('/')))};
+  const std::string actor = from.substr(colon + 1);
+  return {node_of_sender(from), actor.substr(0, actor.find('/'))};
 }
 
 /// Nodes of which every life's file is whole: what is not in it was never recorded.
