@@ -31,7 +31,7 @@ def cases(bench):
     MODELS[NAME] = (folder, 32000, "bf16")
     references = References()
     yield company_case(references, NAME, "bf16", 1)
-    for degrees, path, chunk in covering(DEGREES, PATHS, CHUNKS):
+    for _, degrees, path, chunk in covering([NAME], DEGREES, PATHS, CHUNKS):
         yield split_case(references, NAME, "bf16", degrees, path, chunk)
 
 
