@@ -1,5 +1,6 @@
 #include "actors/bench_command.hpp"
 
+#include "actors/bench_control.hpp"
 #include "actors/bench_report.hpp"
 #include "actors/bench_roles.hpp"
 #include "transport/ucx_environment.hpp"
@@ -226,6 +227,21 @@ void describe(CLI::App& app, arguments& args) {
                    "against the last one by the raw link");
 }
 
+void describe_control(CLI::App& app, arguments& args) {
+  auto* bench = app.add_subcommand("control", "lifecycles of requests in one process, no bytes "
+                                              "moved, against raw CAF messages");
+  bench->add_option("--rounds", args.rounds, "of which the medians are said")
+    ->check(CLI::Range(1, 1000))
+    ->capture_default_str();
+  bench->add_option("--shrink", args.shrink, "divides the count of requests")
+    ->check(CLI::Range(1, 64))
+    ->capture_default_str();
+  bench = app.add_subcommand("live", "memory of each of 100,000 live requests at their router");
+  bench->add_option("--shrink", args.shrink, "divides the count of requests")
+    ->check(CLI::Range(1, 64))
+    ->capture_default_str();
+}
+
 /// For the processes that are started: UCX reads its settings before main().
 void set_environment(const arguments& args) {
   transport::set_ucx_environment();
@@ -243,6 +259,7 @@ int bench_main(int argc, char** argv) {
                "line. Needs 8 GiB of free memory; anything else that runs disturbs it (\"idle\").",
                "baton bench"};
   describe(app, args);
+  describe_control(app, args);
   app.require_subcommand(1);
   try {
     app.parse(argc, argv);
@@ -258,6 +275,10 @@ int bench_main(int argc, char** argv) {
     return hand_off("burst", args, thirty_two_prompts(args));
   if (app.got_subcommand("streaming"))
     return streaming(args);
+  if (app.got_subcommand("live"))
+    return live(100'000 / args.shrink);
+  if (app.got_subcommand("control"))
+    return control(args.rounds, std::max(1U, 4000 / args.shrink));
   return short_behind_long(args);
 }
 

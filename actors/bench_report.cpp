@@ -94,6 +94,8 @@ std::string to_json_line(const measurement& m, double idle) {
     line["cpu_s"] = to_json(m.cpu);
     line["baseline_cpu_s"] = to_json(m.baseline_cpu);
   }
+  for (const auto& [name, figure] : m.more)
+    line[name] = rounded(figure);
   return line.dump();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace baton::actors::bench {
@@ -23,6 +24,7 @@ struct measurement {
   std::vector<double> baselines;
   cpu_seconds cpu;          ///< while the value was measured
   cpu_seconds baseline_cpu; ///< while the baseline was
+  std::vector<std::pair<std::string, double>> more = {}; ///< further figures of this bench alone
 };
 
 double median(std::vector<double> values);
