@@ -25,6 +25,8 @@ struct request_times {
   stream_times router;
   std::map<attempt_id, std::int64_t> computed;
   std::map<attempt_id, std::int64_t> committed;
+  std::map<attempt_id, std::int64_t> placed; ///< at the attempt, as the next is
+  std::map<attempt_id, std::int64_t> heard_committed;
 };
 
 class gathering {
@@ -54,6 +56,8 @@ private:
     const auto& node = files_.sections()[files_.keys()[i].section].header.node.value;
     if (r.message == "prefill_computed" && r.machine == "source_hold")
       requests_[r.request].computed[{r.request, r.attempt, {}}] = r.begin_ns;
+    if (r.machine == "attempt")
+      take_attempt(r);
     const auto fact = decode(r);
     if (!fact)
       return;
@@ -63,6 +67,14 @@ private:
       take_client(r, fact.value());
     else
       take_node(r, fact.value(), node);
+  }
+
+  void take_attempt(const trace_record& r) {
+    const attempt_id id{r.request, r.attempt, {}};
+    if (r.message == "attempt_placed")
+      requests_[r.request].placed[id] = r.begin_ns;
+    else if (r.message == "committed")
+      requests_[r.request].heard_committed.emplace(id, r.begin_ns); // it may be told twice
   }
 
   void take_client(const trace_record& r, const trace_fact& fact) {
@@ -132,9 +144,16 @@ private:
       stats_.inter_token.add(s.frames[i] - s.frames[i - 1]);
     if (s.begun && s.ended)
       stats_.end_to_end.add(*s.ended - *s.begun);
-    for (const auto& [attempt, at] : times.committed)
-      if (const auto it = times.computed.find(attempt); it != times.computed.end())
-        stats_.hand_off.add(std::max<std::int64_t>(0, at - it->second));
+    add_differences(times.placed, times.heard_committed, stats_.reserve_to_commit);
+    add_differences(times.computed, times.committed, stats_.hand_off);
+  }
+
+  /// Of the attempts that came to both.
+  static void add_differences(const std::map<attempt_id, std::int64_t>& from,
+                              const std::map<attempt_id, std::int64_t>& to, sample_set& samples) {
+    for (const auto& [attempt, at] : to)
+      if (const auto it = from.find(attempt); it != from.end())
+        samples.add(std::max<std::int64_t>(0, at - it->second));
   }
 
   const trace_files& files_;
@@ -151,9 +170,13 @@ struct named_samples {
 };
 
 std::vector<named_samples> all_samples(trace_stats& s) {
-  return {{"first token", s.first_token}, {"inter-token", s.inter_token},
-          {"end to end", s.end_to_end},   {"hand-off", s.hand_off},
-          {"mailbox wait", s.mailbox_wait}, {"handling", s.handling}};
+  return {{"first token", s.first_token},
+          {"inter-token", s.inter_token},
+          {"end to end", s.end_to_end},
+          {"reserve to commit", s.reserve_to_commit},
+          {"hand-off", s.hand_off},
+          {"mailbox wait", s.mailbox_wait},
+          {"handling", s.handling}};
 }
 
 } // namespace
@@ -177,9 +200,9 @@ std::string to_table(trace_stats& s) {
                      + "\n";
   for (const auto& [outcome, count] : s.outcomes)
     text += "  " + outcome + "  " + std::to_string(count) + "\n";
-  text += "duration          count      p50 ms      p90 ms      p99 ms\n";
+  text += "duration               count      p50 ms      p90 ms      p99 ms\n";
   for (auto& [name, samples] : all_samples(s)) {
-    std::snprintf(line, sizeof line, "%-14s %8zu  %10s  %10s  %10s\n", name, samples.count(),
+    std::snprintf(line, sizeof line, "%-19s %8zu  %10s  %10s  %10s\n", name, samples.count(),
                   ms_text(samples.quantile_ns(50)).c_str(),
                   ms_text(samples.quantile_ns(90)).c_str(),
                   ms_text(samples.quantile_ns(99)).c_str());

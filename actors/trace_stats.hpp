@@ -30,6 +30,7 @@ struct trace_stats {
   sample_set first_token;  ///< submitted -> frame 0, at the client, else at the router
   sample_set inter_token;  ///< between frames of one request
   sample_set end_to_end;   ///< submitted -> outcome
+  sample_set reserve_to_commit; ///< attempt placed -> committed, as the attempt hears of both
   sample_set hand_off;     ///< last source kernel known complete -> commit
   sample_set mailbox_wait; ///< sent -> handled, all messages
   sample_set handling;
