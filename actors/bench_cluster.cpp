@@ -104,6 +104,7 @@ bench_cluster::bench_cluster(bool trace) {
     give_up("the cluster of the bench has not formed");
   client_.name = {"client"};
   client_.cluster = cluster.value();
+  client_.alarms = std::make_shared<alarm_clock>();
 }
 
 bench_cluster::~bench_cluster() {

@@ -35,8 +35,8 @@ struct bench_entry {
 };
 
 const std::vector<std::string> byte_paths = {"pull", "tcp", "shared_arena"};
-const char* const blocks = "the count of blocks, for a small machine: what fits into its caches says "
-                           "little";
+const char* const blocks
+  = "the count of blocks, for a small machine: what fits into its caches says little";
 
 const bench_entry entries[] = {
   {"link", "the raw link against memcpy", byte_paths, true, true, blocks, true, link},

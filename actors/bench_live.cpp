@@ -149,6 +149,7 @@ public:
   router_alone(caf::actor_system& system, std::uint32_t requests) {
     node_.name = {"router"};
     node_.life = {1, 1};
+    node_.alarms = std::make_shared<alarm_clock>();
     pool_ = caf::actor_cast<handle>(system.spawn<standing_group>(node_));
     router_ = spawn_router(system, node_, {nullptr, 100, 64}, [this] { formed_.set_value(); });
     expect_cluster expected;

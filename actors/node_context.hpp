@@ -3,6 +3,7 @@
 // context.
 #pragma once
 
+#include "actors/alarm_clock.hpp"
 #include "actors/caf_compat.hpp"
 #include "actors/trace_recorder.hpp"
 #include "protocol/cluster_config.hpp"
@@ -67,6 +68,14 @@ struct actor_counts {
 protocol::instant monotonic_now();
 
 struct node_context {
+  node_context() = default;
+  /// An actor that is still referred to may keep the clock for longer, but it rings no more.
+  ~node_context() {
+    if (alarms)
+      alarms->stop();
+  }
+  node_context(const node_context&) = delete;
+
   protocol::node_name name;
   protocol::incarnation life;
   protocol::cluster_config cluster;
@@ -86,6 +95,7 @@ struct node_context {
   // Time and chance: a test that must run twice alike gives its own.
   /// The one clock of every decision on this node, and of its records.
   std::function<protocol::instant()> clock = monotonic_now;
+  std::shared_ptr<alarm_clock> alarms; ///< null: CAF's own timers, which a test can drive
   std::uint64_t request_seed = 0; ///< of the router's request ids; 0: drawn
 
   std::uint64_t next_message_id() { return message_base + ++messages; }

@@ -79,6 +79,7 @@ failure open_node(node_context& node, const run_input& input) {
   node.life = {draw(), draw()};
   node.message_base = draw() >> message_counter_bits << message_counter_bits;
   node.cluster = input.cluster;
+  node.alarms = std::make_shared<alarm_clock>();
   if (!input.cluster.trace)
     return {};
   trace_header header;

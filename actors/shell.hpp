@@ -4,20 +4,17 @@
 //   on the wire: (message_header, handle, message)     the handle travels with it, often null
 #pragma once
 
+#include "actors/alarm_clock.hpp"
 #include "actors/node_context.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace baton::actors {
-
-/// A long timer on its way: CAF keeps an actor that has ended until its last timer has rung,
-/// so a long one is wound again in slices.
-struct wound_timer {
-  std::function<void()> wind;
-};
 
 /// Whom a record is about.
 struct subject {
@@ -45,17 +42,16 @@ public:
   shell(caf::actor_config& config, node_context& node, std::string label)
     : event_based_actor(config), node_(node), label_(std::move(label)),
       full_label_(node.name.value + ":" + label_) {
-    set_default_handler([](caf::scheduled_actor* self, caf::message_view& x) {
-      if (!x.content().match_elements<wound_timer>())
-        return caf::print_and_drop(self, x);
-      x.content().get_as<wound_timer>(0).wind();
-      return caf::result<caf::message>{caf::message{}};
-    });
     // An exception is a broken invariant like any other: abort with the trace, never limp on.
     set_exception_handler([this](std::exception_ptr& thrown) -> caf::error {
       report_thrown(full_label_, thrown);
       return caf::exit_reason::unhandled_exception;
     });
+  }
+
+  ~shell() override {
+    if (alarm_clock_)
+      alarm_clock_->drop(alarms_);
   }
 
   const char* name() const override { return label_.c_str(); }
@@ -72,7 +68,11 @@ protected:
   /// A timer: this actor receives the message after the delay.
   template <class T>
   void send_later(std::int64_t delay_ms, T message) {
-    wind(delay_ms, next_header(), std::move(message));
+    if (node_.alarms)
+      set_alarm(delay_ms, next_header(), std::move(message));
+    else
+      delayed_send(this, std::chrono::milliseconds(delay_ms), next_header(), handle{},
+                   std::move(message));
   }
 
   handle self_handle() { return caf::actor_cast<handle>(this); }
@@ -114,19 +114,25 @@ protected:
   }
 
 private:
-  static constexpr std::int64_t timer_slice_ms = 10'000;
+  /// Past so many it looks which of them have rung.
+  static constexpr std::size_t alarms_kept = 8;
 
   template <class T>
-  void wind(std::int64_t delay_ms, const protocol::message_header& header, const T& message) {
-    const std::int64_t slice_ms = std::min(delay_ms, timer_slice_ms);
-    const std::int64_t left_ms = delay_ms - slice_ms;
-    const auto slice = std::chrono::milliseconds(slice_ms);
-    if (left_ms == 0)
-      delayed_send(this, slice, header, handle{}, message);
-    else
-      delayed_send(this, slice, wound_timer{[this, left_ms, header, message] {
-                     wind(left_ms, header, message);
-                   }});
+  void set_alarm(std::int64_t delay_ms, protocol::message_header header, T message) {
+    const auto now = std::chrono::steady_clock::now();
+    if (alarms_.size() >= alarms_kept)
+      alarms_.erase(std::remove_if(alarms_.begin(), alarms_.end(),
+                                   [now](const alarm_clock::key& k) { return k.first <= now; }),
+                    alarms_.end());
+    alarm_clock_ = node_.alarms;
+    alarms_.push_back(alarm_clock_->set(
+      now + std::chrono::milliseconds(delay_ms),
+      [to = caf::weak_actor_ptr{ctrl()}, header = std::move(header),
+       message = std::move(message)]() mutable {
+        if (const handle living = to.lock())
+          caf::anon_send(caf::actor_cast<caf::actor>(living), std::move(header), handle{},
+                         std::move(message));
+      }));
   }
 
   protocol::message_header next_header() {
@@ -137,8 +143,8 @@ private:
   std::string label_;
   std::string full_label_;
   std::uint64_t cause_ = 0;
+  std::shared_ptr<alarm_clock> alarm_clock_; ///< null: it has set none
+  std::vector<alarm_clock::key> alarms_;     ///< some of them may have rung
 };
 
 } // namespace baton::actors
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(baton::actors::wound_timer)
