@@ -2,6 +2,7 @@
 
 #include "actors/client_messages.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/assert.hpp"
 
 #include <caf/io/middleman.hpp>

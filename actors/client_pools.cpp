@@ -1,5 +1,6 @@
 #include "actors/client_pools.hpp"
 
+#include "actors/status_messages.hpp"
 namespace baton::actors {
 
 using namespace protocol;

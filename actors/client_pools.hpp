@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/device_messages.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/cluster_config.hpp"
 
 #include <map>

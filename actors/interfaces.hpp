@@ -11,6 +11,7 @@
 #pragma once
 
 #include "actors/node_context.hpp"
+#include "actors/status_messages.hpp"
 #include "gpu/device.hpp"
 #include "gpu/tokenizer.hpp"
 #include "protocol/block_pool.hpp"

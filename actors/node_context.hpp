@@ -58,6 +58,7 @@ struct actor_counts {
   std::atomic<std::int64_t> source_holds{0};
   std::atomic<std::int64_t> lanes{0};
   std::atomic<std::int64_t> feeds{0};
+  std::atomic<std::uint64_t> leases_expired{0}; ///< so far, of reservations
 
   std::int64_t total() const {
     return requests + attempts + reservations + source_holds + lanes + feeds;

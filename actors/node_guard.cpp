@@ -2,6 +2,7 @@
 
 #include "actors/device_messages.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/membership.hpp"
 #include "protocol/rank_group.hpp"
 

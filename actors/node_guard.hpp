@@ -12,6 +12,7 @@
 
 #include "actors/interfaces.hpp"
 #include "actors/process_watch.hpp"
+#include "actors/status_messages.hpp"
 #include "transport/endpoint.hpp"
 
 #include <functional>

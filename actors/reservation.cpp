@@ -51,7 +51,11 @@ public:
   void run(const transfer_completed& e) { send_to(attempt_, e); }
   void run(const committed& e) { send_to(attempt_, e); }
   void run(const commit_refused& e) { send_to(attempt_, e); }
-  void run(const reservation_revoked& e) { send_to(attempt_, e); }
+  void run(const reservation_revoked& e) {
+    if (e.why.why == reason::lease_expired)
+      ++node().counts.leases_expired;
+    send_to(attempt_, e);
+  }
   void run(const decode_finished& e) { send_to(attempt_, e); }
   void run(const reservation_reclaimed& e) { send_to(attempt_, e); }
   void run(const reservation_quarantined& e) { send_to(attempt_, e); }

@@ -2,6 +2,8 @@
 #include "actors/device_messages.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/machine_actor.hpp"
+#include "actors/link_rate.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/cost_model.hpp"
 #include "protocol/reservation.hpp"
 #include "protocol/source_hold.hpp"
@@ -24,6 +26,7 @@ public:
   caf::behavior make_behavior() override {
     auto* self = this;
     return machine_behavior(
+      handler<link_measured>(self),
       [self](const message_header&, const handle& asker, ask_status&) { self->tell(asker); },
       [self](const message_header&, const handle&, end_node&) { self->quit(); });
   }
@@ -33,6 +36,13 @@ public:
     holders_.clear();
     askers_.clear();
     with_ = {};
+  }
+
+  using machine_actor::on_message;
+
+  void on_message(const message_header& header, const handle&, link_measured& e) {
+    record_plain(header, e, {});
+    link_.take(e.rank, e.bytes_per_s);
   }
 
   subject about_what() const { return about_; }
@@ -53,7 +63,7 @@ public:
     const asker a = take(e.granted.attempt, hand_off_side::destination);
     const std::uint64_t number = e.granted.reservation.number;
     begin_reservation first;
-    first.lease_ms = lease_of(e.granted, e.asked.spec);
+    first.lease_ms = lease_of(e.asked.spec);
     first.model = node().model;
     const handle reservation
       = spawn_reservation(home_system(), node(), e, self_handle(), a.attempt, a.with);
@@ -159,13 +169,17 @@ private:
     return a;
   }
 
-  std::int64_t lease_of(const grant& granted, const request_spec& spec) const {
+  std::int64_t lease_of(const request_spec& spec) const {
     if (spec.fault.lease_ms > 0)
       return spec.fault.lease_ms;
     const auto& lease = node().cluster.lease;
     const auto prefill
       = static_cast<std::int64_t>(prefill_ms(state().config.rates, spec.prompt_tokens));
-    return lease_ms(granted.bytes, lease.assumed_bytes_per_s, prefill,
+    const std::uint64_t measured = link_.bytes_per_s(node().group->ranks);
+    // Its own bytes, and those of everybody who was granted before: they go the same way. In place
+    // there are none.
+    return lease_ms(state().ledger.inflight_bytes,
+                    measured > 0 ? measured : lease.assumed_bytes_per_s, prefill,
                     {lease.ms_min, lease.ms_max});
   }
 
@@ -174,9 +188,11 @@ private:
     send_to(asker, pool_status{node().name, s.config.group, s.config.blocks, s.ledger.free,
                                s.ledger.leased, s.ledger.live, s.ledger.quarantined,
                                s.ledger.slots_used, static_cast<std::uint32_t>(s.queue.size()),
-                               s.config.block_bytes});
+                               s.config.block_bytes, link_.bytes_per_s(node().group->ranks),
+                               node().counts.leases_expired});
   }
 
+  link_rate link_;
   subject about_;
   handle with_; ///< beside the message at hand
   std::map<std::uint64_t, handle> holders_; ///< reservations and source holds, by number

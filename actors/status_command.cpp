@@ -3,6 +3,7 @@
 #include "actors/messages_caf.hpp"
 #include "actors/run_directory.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "actors/status_report.hpp"
 
 #include <CLI/CLI.hpp>

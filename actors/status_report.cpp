@@ -1,5 +1,6 @@
 #include "actors/status_report.hpp"
 
+#include "actors/status_messages.hpp"
 #include "actors/text_table.hpp"
 
 #include <algorithm>
@@ -12,10 +13,16 @@ namespace {
 
 const char* const silent = "does not answer";
 
+std::string with_decimals(double value, int decimals) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
 std::string groups_text(const cluster_config& cluster, const cluster_answers& answers) {
   std::vector<row> rows = {
     {"group", "role", "ranks", "blocks", "free", "leased", "live", "quarantined", "slots",
-     "waiting", "MiB a block"}};
+     "waiting", "expired", "link GB/s", "MiB a block"}};
   for (const auto& group : cluster.groups) {
     row r = {group.name.value, to_string(group.role), std::to_string(group.ranks)};
     const auto it = answers.pools.find(group.name);
@@ -27,9 +34,11 @@ std::string groups_text(const cluster_config& cluster, const cluster_answers& an
       for (const std::uint32_t count :
            {p.blocks, p.free, p.leased, p.live, p.quarantined, p.slots_used, p.waiting})
         r.push_back(std::to_string(count));
-      char mib[32];
-      std::snprintf(mib, sizeof mib, "%.3f", static_cast<double>(p.block_bytes) / (1 << 20));
-      r.push_back(mib);
+      r.push_back(std::to_string(p.leases_expired));
+      r.push_back(p.link_bytes_per_s == 0
+                    ? "-"
+                    : with_decimals(static_cast<double>(p.link_bytes_per_s) / 1e9, 2));
+      r.push_back(with_decimals(static_cast<double>(p.block_bytes) / (1 << 20), 3));
     }
     rows.push_back(std::move(r));
   }

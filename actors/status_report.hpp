@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/device_messages.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/cluster_config.hpp"
 #include "protocol/json_codec.hpp"
 

@@ -4,7 +4,9 @@
 #include "actors/device_messages.hpp"
 #include "actors/device_port.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/link_rate.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/lane_floor.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/mapped_lanes.hpp"
@@ -72,6 +74,9 @@ public:
     send_to(sender(), meet_absent(lane_floor_, e));
   }
   void on_message(const message_header&, const handle&, lane_ended& e) {
+    if (const auto rate = measured_.look(setup_.endpoint->read_counters()))
+      send_to(node().leader_of(node().group->name).handles.pool,
+              link_measured{node().rank, *rate});
     lanes_.erase(e.lane);
     written_.forget(e.lane);
   }
@@ -345,6 +350,7 @@ private:
   lane_floor feed_floor_;
   std::map<lane_id, end<open_lane>> lanes_;
   std::map<lane_id, end<open_feed>> feeds_;
+  rank_link_rate measured_;
   written_lanes written_;
   lane_writers writers_;
   std::set<lane_id> cannot_replace_; ///< said so once

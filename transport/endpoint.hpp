@@ -180,6 +180,7 @@ public:
   /// Numbers for status and tests: bytes landed, receives outstanding, lanes in the table.
   struct counters {
     std::uint64_t bytes_landed = 0;
+    std::uint64_t moving_ns = 0; ///< while a receive or copy was outstanding: the link's own time
     std::uint64_t receives_outstanding = 0;
     std::uint64_t lanes = 0;
     std::uint64_t offers_refused = 0;

@@ -87,7 +87,18 @@ endpoint::counters engine::read_counters() const {
   return published_;
 }
 
+void engine::measure_moving() {
+  const bool moving = !receives_.empty() || !copies_.empty();
+  if (!moving && !moving_since_)
+    return;
+  const clock::time_point now = clock::now();
+  if (moving_since_)
+    now_.moving_ns += static_cast<std::uint64_t>((now - *moving_since_).count());
+  moving_since_ = moving ? std::optional(now) : std::nullopt;
+}
+
 void engine::publish_counters() {
+  measure_moving();
   now_.receives_outstanding = receives_.size() + copies_.size();
   now_.lanes = table_.size();
   const std::lock_guard<std::mutex> lock(counters_mutex_);

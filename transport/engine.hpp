@@ -162,6 +162,7 @@ private:
     setup_.sink(std::move(e));
   }
   void publish_counters();
+  void measure_moving();
 
   // engine_peers.cpp: channels
   void execute(connect_command& c);
@@ -278,6 +279,7 @@ private:
   fair_queue<incoming_message> waiting_;
   fair_queue<copy_job> copies_;
   std::vector<piece_landed> landed_; ///< not told yet
+  std::optional<clock::time_point> moving_since_; ///< none: nothing is outstanding
   counters now_;
 
   mutable std::mutex counters_mutex_;

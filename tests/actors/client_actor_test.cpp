@@ -2,6 +2,7 @@
 #include "actors/client.hpp"
 #include "actors/messages_caf.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "tests/actors/client_support.hpp"
 
 #include <chrono>

@@ -1,4 +1,5 @@
 #include "actors/client_pools.hpp"
+#include "actors/status_messages.hpp"
 #include "tests/actors/client_support.hpp"
 
 using namespace client_support;

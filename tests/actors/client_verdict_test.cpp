@@ -1,4 +1,5 @@
 #include "actors/client_verdict.hpp"
+#include "actors/status_messages.hpp"
 #include "tests/actors/client_support.hpp"
 
 #include <sstream>

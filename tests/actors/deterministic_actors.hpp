@@ -3,6 +3,7 @@
 
 #include "actors/device_messages.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "tests/actors/deterministic_cluster.hpp"
 
 namespace baton::tests {

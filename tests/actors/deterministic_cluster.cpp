@@ -3,6 +3,7 @@
 #include "actors/device_port.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 #include "protocol/membership.hpp"
 #include "protocol/rank_group.hpp"
 #include "tests/actors/deterministic_actors.hpp"

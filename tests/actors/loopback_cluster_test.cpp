@@ -4,6 +4,7 @@
 #include "actors/messages_caf.hpp"
 #include "actors/node_host.hpp"
 #include "actors/shell.hpp"
+#include "actors/status_messages.hpp"
 
 #include <doctest/doctest.h>
 #include <filesystem>

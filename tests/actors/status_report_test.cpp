@@ -1,3 +1,4 @@
+#include "actors/status_messages.hpp"
 #include "actors/status_report.hpp"
 #include "tests/actors/client_support.hpp"
 

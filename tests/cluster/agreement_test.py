@@ -23,7 +23,7 @@ ALWAYS = tuple((("kjv-1.6m", "bf16"), (tp, tp), "in_place", 64) for tp in (1, 2)
 PROMPT_LENGTHS = [1, 9, 16, 17, 64, 65, 130, 200]  # around blocks of 16 and chunks of 64
 OUTPUT_TOKENS = 24
 ARRIVAL_MS = 7
-PATIENCE = {"run_s": 170}  # for one script; large_model_test.py has more
+PATIENCE = {"run_s": 170, "retries": 0}  # for one script; large_model_test.py has more
 SEEDED = {"temperature": 0.9, "top_k": 60, "top_p": 0.95}
 COMPARED = ("tokens", "logits_digests", "kv_digest", "finish")
 
@@ -39,6 +39,7 @@ def requests_of(vocabulary, gap_ms):
                 {"id": f"{how}-{length}", "prompt_tokens": ids, "output_tokens": OUTPUT_TOKENS,
                  "ignore_eos": True, "sampling": sampling, "record_logits": True,
                  "record_kv_digest": True, "queue_ms": 1000 * PATIENCE["run_s"],
+                 "retries": PATIENCE["retries"],
                  "at_ms": gap_ms * len(all_of_them),
                  "expect": {"outcome": "completed", "token_count": OUTPUT_TOKENS}})
     return all_of_them
