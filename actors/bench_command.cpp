@@ -83,6 +83,12 @@ void describe(CLI::App& app, const bench_entry& entry, arguments& args) {
     bench->add_option("--shrink", args.shrink, std::string("divides ") + entry.shrinks)
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  if (entry.paths == byte_paths) {
+    bench->add_option("--device", args.device, "network device of path tcp, of this name on both "
+                                               "sides (default: the loopback one)");
+    bench->add_option("--source-namespace", args.source_namespace,
+                      "network namespace in which the sources live, by `ip netns exec`");
+  }
   if (entry.has_order)
     bench->add_flag("--neighbouring", args.neighbouring,
                     "a lane's blocks follow each other in memory, instead of lying anywhere");
@@ -93,6 +99,8 @@ void set_environment(const arguments& args) {
   transport::set_ucx_environment();
   if (args.path == "tcp")
     setenv("UCX_TLS", "tcp", 1);
+  if (!args.device.empty())
+    setenv("UCX_NET_DEVICES", args.device.c_str(), 1);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,6 +20,13 @@ namespace {
 
 constexpr int starter_fd = 3;
 constexpr std::uint64_t blob_bytes_max = 1U << 20;
+
+/// "/proc/self/exe" would be another program's after `ip` has been run.
+std::string own_program() {
+  std::error_code unheard;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", unheard);
+  return unheard ? "baton" : path.string();
+}
 
 } // namespace
 
@@ -93,7 +101,8 @@ std::vector<std::byte> pipe_end::receive_bytes() {
   return bytes;
 }
 
-partner start_partner(const std::string& role, const std::vector<std::string>& arguments) {
+partner start_partner(const std::string& role, const std::vector<std::string>& arguments,
+                      const std::string& name_space) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     give_up("socketpair failed");
@@ -103,7 +112,9 @@ partner start_partner(const std::string& role, const std::vector<std::string>& a
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != starter)
       std::_Exit(1); // it died before we could ask to follow it
-    std::vector<std::string> words{"baton", "bench", "--role", role};
+    std::vector<std::string> words{own_program(), "bench", "--role", role};
+    if (!name_space.empty())
+      words.insert(words.begin(), {"ip", "netns", "exec", name_space});
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words)
@@ -114,7 +125,10 @@ partner start_partner(const std::string& role, const std::vector<std::string>& a
     else
       dup2(ends[1], starter_fd);
     close_range(starter_fd + 1, ~0U, 0);
-    execv("/proc/self/exe", argv.data());
+    if (name_space.empty())
+      execv("/proc/self/exe", argv.data());
+    else
+      execvp(argv.front(), argv.data());
     std::_Exit(127);
   }
   close(ends[1]);

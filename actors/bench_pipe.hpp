@@ -38,12 +38,14 @@ private:
 };
 
 /// A second process of this program, started as `baton bench --role ROLE ARGUMENTS...`, and its
-/// pipe.
+/// pipe. `name_space`: the network namespace that it is to live in, by `ip netns exec`; empty: this
+/// one.
 struct partner {
   pid_t pid = -1;
   pipe_end pipe;
 };
-partner start_partner(const std::string& role, const std::vector<std::string>& arguments);
+partner start_partner(const std::string& role, const std::vector<std::string>& arguments,
+                      const std::string& name_space = {});
 
 /// The pipe to whoever started this process.
 pipe_end pipe_to_starter();

@@ -82,6 +82,7 @@ setup setup_of(const rates_arguments& args, const workload& load) {
   s.path = args.path == "shared_arena" ? path_kind::shared_arena : path_kind::pull;
   s.load = load;
   s.load.neighbouring = args.neighbouring;
+  s.source_namespace = args.source_namespace;
   return s;
 }
 

@@ -78,7 +78,7 @@ private:
 class destination_role {
 public:
   destination_role(const setup& s, const std::vector<std::string>& words)
-    : load_(s.load), up_(pipe_to_starter()), source_(start_partner("source", words)),
+    : load_(s.load), up_(pipe_to_starter()), source_(start_partner("source", words, s.source_namespace)),
       node_(side::destination, s.path, s.load) {
     auto peer = source_.pipe.receive_bytes();
     source_.pipe.send_bytes(node_.descriptor());
@@ -218,7 +218,8 @@ std::vector<std::string> to_arguments(const setup& s) {
           "--blocks",      std::to_string(s.load.blocks_per_lane),
           "--block-bytes", std::to_string(s.load.block_bytes),
           "--short",       std::to_string(s.load.short_lane_blocks),
-          "--neighbours",  s.load.neighbouring ? "1" : "0"};
+          "--neighbours",  s.load.neighbouring ? "1" : "0",
+          "--source-in",   s.source_namespace};
 }
 
 setup from_arguments(const std::vector<std::string>& words) {
@@ -236,6 +237,8 @@ setup from_arguments(const std::vector<std::string>& words) {
       s.load.block_bytes = std::stoull(value);
     else if (name == "--short")
       s.load.short_lane_blocks = static_cast<std::uint32_t>(std::stoul(value));
+    else if (name == "--source-in")
+      s.source_namespace = value;
     else if (name == "--neighbours")
       s.load.neighbouring = value == "1";
   }

@@ -29,6 +29,7 @@ enum class step : std::uint64_t {
 struct setup {
   transport::path_kind path = transport::path_kind::pull; ///< UCX_TLS says over which transports
   workload load;
+  std::string source_namespace; ///< network namespace of the sources; empty: this one
 };
 
 /// As arguments of a partner, and back.

@@ -224,6 +224,18 @@ struct connect_due {
   }
 };
 
+/// Timer: the channel to a peer is to be prepared again.
+struct channel_due {
+  node_name node;
+  incarnation life;
+
+  static constexpr const char* type = "channel_due";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life));
+  }
+};
+
 /// Client -> router's node guard: where is the router?
 struct ask_router {
   static constexpr const char* type = "ask_router";

@@ -55,7 +55,7 @@ void add_messages(caf::actor_system_config& config) {
   add<watch_sequence, resume_offer, feed_ended, lane_ended, resume_landed, plan_ended,
       channel_failed, connect_peer, channel_ready, attempt_started, frame_text>(config);
   add<ask_writer, writer_stopped, sequence_ended, end_writing, writing_ended, writers_due>(config);
-  add<hello, peer_found, connect_due, heartbeat, tick, end_node, ask_router, router_is,
+  add<hello, peer_found, connect_due, channel_due, heartbeat, tick, end_node, ask_router, router_is,
       join_heard, ask_status, pool_status, node_status, link_measured, process_died, process_reaped,
       watch_refused, connection_judged>(config);
   config.add_message_type<std::vector<caf::strong_actor_ptr>>("handles");

@@ -20,7 +20,7 @@ using namespace protocol;
 
 const std::uint32_t message_version = hello{}.version;
 constexpr std::int64_t connect_retry_ms = 50;     // while the cluster comes together
-constexpr std::int64_t reconnect_retry_ms = 1000; // to a peer that was lost
+constexpr std::int64_t reconnect_retry_ms = 1000; // to a peer that was lost, or its channel
 /// The kernel closes the connections of a process that ends just before it says that it is dead.
 constexpr std::int64_t death_wait_ms = 200;
 
@@ -31,6 +31,11 @@ public:
     : shell(config, node, "node_guard"), setup_(std::move(setup)), use_network_(use_network) {
     for (const auto& other : setup_.others)
       expected_[other.name] = other;
+    for (const auto& each : nodes(node.cluster)) {
+      if (each.name == node.name)
+        break;
+      before_.insert(each.name);
+    }
   }
 
   caf::behavior make_behavior() override {
@@ -38,7 +43,7 @@ public:
     node().peers.set({node().name, node().life, setup_.own});
     set_down_handler([this](const caf::down_msg& down) { peer_down(down.source); });
     if (use_network_)
-      for (const auto& [name, other] : expected_)
+      for (const auto& name : before_)
         connect(name);
     send_later(node().cluster.heartbeat_ms, tick{});
     auto* self = this;
@@ -47,7 +52,8 @@ public:
         self->greet(header, e, handles);
       },
       handler<peer_found>(self), handler<connect_due>(self), handler<heartbeat>(self),
-      handler<channel_ready>(self), handler<ask_router>(self), handler<ask_status>(self),
+      handler<channel_ready>(self), handler<channel_failed>(self), handler<channel_due>(self),
+      handler<ask_router>(self), handler<ask_status>(self),
       handler<join_heard>(self), handler<tick>(self), handler<end_node>(self),
       handler<process_died>(self), handler<process_reaped>(self), handler<watch_refused>(self),
       handler<connection_judged>(self)};
@@ -69,17 +75,31 @@ public:
 
   void on_message(const message_header&, const handle&, heartbeat& e) {
     const auto it = met_.find(e.node);
+    if (it == met_.end() && expected_.count(e.node) > 0)
+      send_hello(sender(), false); // it has met us, and thinks that we have met it
     if (it != met_.end() && it->second.life == e.life)
       it->second.seen = node().clock();
   }
 
   void on_message(const message_header&, const handle&, channel_ready& e) {
     if (e.error) {
-      setup_.say(node().name.value + ": no channel to " + e.peer.value + ": " + e.error.text);
+      channel_lost(e.peer, e.error);
       return;
     }
+    if (channels_said_.erase(e.peer) > 0)
+      setup_.say(node().name.value + ": the channel to " + e.peer.value + " is up again");
     channels_[e.peer] = e.path;
     join_if_ready();
+  }
+
+  void on_message(const message_header&, const handle&, channel_failed& e) {
+    channel_lost(e.peer, e.error);
+  }
+
+  void on_message(const message_header&, const handle&, channel_due& e) {
+    const auto it = met_.find(e.node);
+    if (it != met_.end() && it->second.life == e.life && channels_.count(e.node) == 0)
+      send_to(setup_.own.transfer, connect_peer{e.node, e.life, it->second.descriptor});
   }
 
   void on_message(const message_header&, const handle&, ask_router&) {
@@ -107,10 +127,8 @@ public:
     }
     for (const auto& [name, life] : silent)
       lose(name, life, "silent for " + std::to_string(node().cluster.peer_timeout_ms) + " ms");
-    // Two nodes that connect to each other at once keep one connection, and what was sent on the
-    // other is gone: whatever has not been answered is said again.
     if (use_network_)
-      for (const auto& [name, other] : expected_)
+      for (const auto& name : before_)
         if (met_.count(name) == 0 && connecting_.count(name) == 0)
           connect(name);
     if (join_ == join_phase::said)
@@ -160,8 +178,12 @@ private:
     instant seen;
     bool needs_channel = false;
     bool watched = false; ///< the end of its process will be said
+    std::string descriptor = {}; ///< of its endpoint
   };
 
+  /// Only to nodes that come before this one in the cluster: of two that connect to each other at
+  /// once CAF keeps one connection on either side, perhaps not the same, and what is said on the
+  /// other is lost without a word.
   void connect(const node_name& name) {
     const auto& other = expected_.at(name);
     connecting_.insert(name);
@@ -208,12 +230,12 @@ private:
     const auto expected = expected_.find(e.node);
     if (expected == expected_.end())
       return;
-    if (met_.count(e.node) > 0) { // it does not know us yet
-      if (!e.answer)
-        send_hello(handles[0], true);
+    if (!e.answer && handles[0])
+      send_hello(handles[0], true);
+    if (met_.count(e.node) > 0)
       return;
-    }
     met_peer peer{e.life, handles[0], node().clock(), needs_channel(expected->second)};
+    peer.descriptor = e.descriptor;
     monitor(caf::actor_cast<caf::actor>(handles[0]));
     node().peers.set({e.node, e.life, {handles[0], handles[1], handles[2], handles[3], handles[4],
                                        handles[5]}});
@@ -227,6 +249,16 @@ private:
       setup_.watch->watch(e.node, e.life, e.process, self_handle());
     met_.emplace(e.node, std::move(peer));
     join_if_ready();
+  }
+
+  /// While the peer itself is there the channel is prepared anew, as often as it takes: what waits
+  /// for a word of the other end gets it then.
+  void channel_lost(const node_name& name, const failure& why) {
+    channels_.erase(name);
+    if (channels_said_.insert(name).second)
+      setup_.say(node().name.value + ": no channel to " + name.value + ": " + why.text);
+    if (const auto it = met_.find(name); it != met_.end())
+      send_later(reconnect_retry_ms, channel_due{name, it->second.life});
   }
 
   static bool same_process(const process_identity& a, const process_identity& b) {
@@ -276,6 +308,7 @@ private:
     if (it == met_.end() || it->second.life != life)
       return;
     met_.erase(it);
+    channels_.erase(name);
     node().peers.erase(name);
     setup_.say(node().name.value + ": lost " + name.value + ": " + how);
     const failure why{reason::peer_lost, name.value + ": " + how};
@@ -309,8 +342,10 @@ private:
   join_phase join_ = join_phase::waiting;
   std::set<node_name> connecting_; ///< a request to the middleman, or its retry, is under way
   std::map<node_name, cluster_node> expected_;
+  std::set<node_name> before_; ///< whom this node connects to; the others connect to it
   std::map<node_name, met_peer> met_;
-  std::map<node_name, std::string> channels_; ///< path in use, by peer
+  std::map<node_name, std::string> channels_; ///< path in use, by peer; those that are up
+  std::set<node_name> channels_said_;         ///< to be down
   std::set<std::string> refusals_said_;       ///< watches that are refused alike are said once
 };
 

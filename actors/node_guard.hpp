@@ -1,6 +1,6 @@
 // Brings one node into its cluster and watches over its peers.
 //
-//   connect to every other node (or be introduced, inside one process) ──hello──▶ directory
+//   connect to every node before it (or be introduced, inside one process) ◀──hello──▶ directory
 //   directory complete and every needed channel up ──node_joined──▶ router
 //   heartbeats, CAF's down messages, process_died ──node_lost──▶ router, ──rank_lost──▶ own group
 //
@@ -29,9 +29,9 @@ struct guard_setup {
   std::function<void(const std::string&)> say; ///< one line for people, never secrets
 };
 
-/// Takes peer_found (introduction inside a process), hello, heartbeat, channel_ready, ask_router,
-/// ask_status, end_node, and what `watch` says. With `use_network`, it connects to `others` by host
-/// and port itself.
+/// Takes peer_found (introduction inside a process), hello, heartbeat, channel_ready,
+/// channel_failed, ask_router, ask_status, end_node, and what `watch` says. With `use_network`, it
+/// connects by host and port to those of `others` that come before it in the cluster.
 handle spawn_node_guard(caf::actor_system& system, node_context& node, guard_setup setup,
                         bool use_network);
 

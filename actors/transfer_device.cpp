@@ -237,6 +237,7 @@ public:
   }
   void on_message(const message_header& header, const handle&, channel_failed& e) {
     record_plain(header, e, {});
+    send_to(guard_, e);
   }
   void on_message(const message_header&, const handle&, end_node&) { quit(); }
 

@@ -27,7 +27,7 @@ TEST_CASE("a rank's link is measured over the time in which bytes were moving, o
   CHECK_FALSE_MESSAGE(rate.look(counted(9 * enough, 5'000'000)), "eager bytes take no time of it");
 }
 
-TEST_CASE("a group's rate is that of its slowest rank for each, and none before all have measured") {
+TEST_CASE("a group is as fast as its slowest rank for each, and unknown before all have measured") {
   link_rate rate;
   CHECK(rate.bytes_per_s(2) == 0);
   rate.take({0}, 1'000);
