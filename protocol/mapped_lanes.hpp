@@ -55,6 +55,12 @@ public:
   /// The lane's actor has ended.
   void forget(const lane_id& lane) { lanes_.erase(lane); }
 
+  static constexpr const char* type = "written_lanes";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lanes", s.lanes_), field("ended", s.ended_));
+  }
+
 private:
   struct entry {
     open_lane opened;
@@ -92,6 +98,12 @@ public:
   bool hold_gone(const reservation_id& hold);
   /// The device's answer. Whom to tell.
   std::vector<said> take(const writing_ended& e);
+
+  static constexpr const char* type = "lane_writers";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lanes", s.lanes_));
+  }
 
 private:
   struct entry {

@@ -23,6 +23,7 @@ struct budgets {
   /// Steps that are not the dullest one, faults included; any_number: no bound. With a bound mail
   /// is a queue: its head may be delayed behind all the rest, as one deviation.
   std::uint8_t deviations = 0xff;
+  std::uint8_t silences = 0; ///< mapped: a writer is not heard until its pages are replaced
 };
 inline constexpr std::uint8_t any_number = 0xff;
 
@@ -53,7 +54,15 @@ struct party {
 };
 
 /// A message under way. For devices at both ends of a lane `event_of` and `what` say which notice.
-enum class letter : std::uint8_t { event, start, offer, receipt, stopped, rejected, query };
+enum class letter : std::uint8_t {
+  event, start, offer, receipt, stopped, rejected, query,
+  // Between ranks that share memory (mapped.cpp):
+  ask_writer,     ///< lane to feed; `event` is the question
+  writer_stopped, ///< feed to lane; `event` is the writer's life
+  end_sequence,   ///< hold to a rank; `event` is the sequence
+  ask_hold,       ///< feed to its pool; `event` is the question
+  hold_gone       ///< pool to feed; `event` is the question
+};
 struct mail {
   std::uint32_t to = 0;   ///< packed address; for notices the feed (to the source) or lane
   std::uint32_t from = 0; ///< packed address
@@ -95,6 +104,10 @@ struct sequence_row {
   std::uint8_t ranks_done = 0; ///< prefill: by rank; decode: tokens emitted
   bool cancelling = false;
   bool finished = false; ///< decode: said so; some rank still reads
+  bool mapped = false;   ///< prefill: its blocks are those of `target`'s memory
+  group_life target;
+  std::uint8_t ending = 0; ///< by rank: told to forget it, and still at work
+  std::uint8_t asked = 0;  ///< by rank: is to say when nothing of its attempt runs
 };
 
 /// What a client has seen.
@@ -108,6 +121,15 @@ struct group_row {
   std::uint8_t life = 0;
   bool alive = true;
   std::int64_t now_ms = 0; ///< its clock
+};
+
+/// Ranks that share memory, by group and rank; empty where no world is mapped.
+struct mapped_devices {
+  std::vector<std::uint32_t> written; ///< decode: what a rank knows of its lanes' writers
+  std::vector<std::uint32_t> writers; ///< prefill: … of the lanes that it writes for
+  std::vector<std::uint8_t> cut_off;  ///< … and block: lives of its writer that see old pages
+  std::vector<std::uint32_t> met;     ///< feeds that a prefill rank has met, by address
+  std::vector<std::uint32_t> dead;    ///< ranks whose process is not collected, as addresses
 };
 
 /// One thing that can happen next.
@@ -125,13 +147,16 @@ struct action {
     restart, ///< group `index`
     learn,   ///< the router hears that attempt `index`'s group is gone
     delay,   ///< the oldest mail waits for all the rest
-    spoil    ///< row `index`, piece `arg`: its bytes are wrong
+    spoil,   ///< row `index`, piece `arg`: its bytes are wrong
+    reap,    ///< a dead rank, `index`: its process is collected, and writes no more
+    outwait  ///< decode group `index`, rank `arg`: a writer's silence has lasted long enough
   } kind = what::deliver;
   bool dull = false; ///< what happens when nothing is out of the ordinary
   std::uint16_t index = 0;
   std::uint16_t arg = 0;
 };
-inline constexpr std::size_t action_kinds = 13;
+inline constexpr std::size_t action_kinds = 15;
+inline constexpr std::size_t action_kinds_unmapped = 13;
 
 /// What a feed was opened with; null once it has ended.
 const protocol::open_feed* opened_of(const protocol::feed::state& state);
@@ -251,6 +276,7 @@ private:
   void noticed(const mail& m);
   void compute(std::size_t index, std::uint8_t rank);
   void compute_prefill(std::size_t index, std::uint8_t rank);
+  void has_computed(std::size_t index, std::uint8_t rank);
   void compute_decode(std::size_t index);
   void say_ready(const sequence_row& s, std::uint8_t rank);
   std::uint32_t ready_for(const party& feed, const protocol::open_feed& opened);
@@ -259,9 +285,45 @@ private:
   void cancel_sequence(std::uint32_t holder, std::uint32_t number);
   void quiesced(std::size_t index);
 
+  // mapped.cpp: ranks that compute into the memory of others, and how they are known to have stopped
+  bool is_mapped() const { return setup_->shape.mapped; }
+  std::size_t rank_index(std::uint8_t group, std::uint8_t rank) const;
+  std::uint8_t& cut_off(std::uint8_t group, std::uint8_t rank, std::uint32_t block);
+  bool reaches(const sequence_row& s, std::uint8_t rank, std::uint32_t block) const;
+  bool may_write(const sequence_row& s, std::uint32_t block) const;
+  bool begin_mapped(sequence_row& s);
+  void compute_mapped(std::size_t index, std::uint8_t rank);
+  void write_mapped(const sequence_row& s, std::uint8_t rank);
+  void check_written(const table_row& row, std::uint32_t piece);
+  void say_what_ended(std::size_t sequence, std::uint8_t rank);
+  protocol::failure begin_written(std::uint32_t lane);
+  void note_unread(const mail& stop);
+  void reader_ended(std::uint32_t lane);
+  void forget_lane(std::uint32_t lane);
+  void ask_writers(const address& rank);
+  void writers_due(const address& rank);
+  void replace_pages(std::uint32_t lane);
+  void all_stopped(const std::vector<protocol::lane_id>& lanes);
+  void between_ranks(const mail& m);
+  void asked_writer(const mail& m);
+  void asked_hold(const mail& m);
+  void hold_is_gone(const mail& m);
+  void end_at_ranks(std::uint32_t hold, std::uint32_t sequence);
+  void end_at_rank(group_life home, std::uint8_t rank, std::uint32_t sequence);
+  void say_stopped(const address& rank, const std::vector<protocol::lane_writers::said>& all);
+  void meet_feed(const mail& m, std::uint32_t answer);
+  void leave_dead(std::uint8_t group);
+  void reap(std::size_t index);
+  bool may_be_outwaited(std::uint8_t group, std::uint8_t rank) const;
+  void outwait(std::uint8_t group, std::uint8_t rank);
+  void add_mapped(std::vector<action>& out) const;
+  void add_silences(std::vector<action>& out) const;
+
   // world_bytes.cpp
   std::size_t words_max() const;
   void save_devices(std::uint32_t*& at) const;
+  void save_mapped(std::uint32_t*& at) const;
+  void load_mapped(const std::uint32_t*& in);
 
   // commuting.cpp
   std::optional<std::uint8_t> owner_of(std::uint32_t who) const;
@@ -324,6 +386,7 @@ private:
   /// By group and life, four bits for each number that its pool has given: the request, from 1.
   /// Kept in reduced worlds; elsewhere empty.
   std::vector<std::uint32_t> owners_;
+  mapped_devices mapped_;
   bool healed_ = false;
   std::int64_t router_ms_ = 0; ///< the router's clock
   // Not part of the state.
