@@ -140,7 +140,7 @@ public:
     if (it == feeds_.end())
       return;
     if (e.received)
-      feed_floor_.note_received(e.lane.destination, it->second.opened.source_blocks.front());
+      feed_floor_.note_received(reader_of(e.lane), it->second.opened.source_blocks.front());
     feeds_.erase(it);
   }
 

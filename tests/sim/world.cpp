@@ -202,7 +202,7 @@ void world::note_receipt(std::uint32_t who, std::uint32_t before) {
     if (opened == nullptr)
       return id;
     lane_floor floor = known_->floor_at(id);
-    floor.note_received(opened->lane.destination, opened->source_blocks.front());
+    floor.note_received(reader_of(opened->lane), opened->source_blocks.front());
     return known_->put_floor(floor);
   });
 }
