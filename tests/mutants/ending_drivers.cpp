@@ -1,6 +1,7 @@
 // How things end: who is told of it, whose word pays which debt, and what silence proves.
 #include "protocol/attempt.hpp"
 #include "protocol/lane_floor.hpp"
+#include "protocol/mapped_lanes.hpp"
 #include "protocol/request.hpp"
 #include "tests/mutants/driver.hpp"
 #include "tests/mutants/moments.hpp"
@@ -116,8 +117,22 @@ std::string floors() {
   return floor.may_begin({1}, second) ? "a lane begins that was said to have stopped" : "";
 }
 
+/// A lane that waits for its writer, and the words of others.
+std::string writers() {
+  open_lane opened;
+  opened.lane = {sample_granted().granted.reservation, {0}, {0}};
+  opened.source_node = {"P7.0"};
+  opened.writer = {7, 1};
+  written_lanes lanes;
+  if (lanes.begin(opened) || lanes.reader_ended(opened.lane, at_ms(0)))
+    return "a lane that is written in place has stopped without its writer";
+  if (!lanes.take({opened.lane, {7, 2}}).empty())
+    return "the word of another life stops a lane";
+  return lanes.take({opened.lane, opened.writer}).empty() ? "a writer's word is not taken" : "";
+}
+
 std::string endings(progress& at) {
-  return play({both_sides_are_told, debts, cancelled_request, silence, floors}, at);
+  return play({both_sides_are_told, debts, cancelled_request, silence, floors, writers}, at);
 }
 
 } // namespace

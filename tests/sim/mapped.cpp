@@ -24,8 +24,6 @@ address device_of(group_life home, std::uint8_t rank, kind end) {
   return {end, home, 0, rank, rank, {}};
 }
 
-std::uint8_t life_bit(group_life home) { return static_cast<std::uint8_t>(1U << home.life); }
-
 const grant* granted_to(const source_hold::state& hold) {
   return std::visit(
     [](const auto& s) -> const grant* {
@@ -43,7 +41,7 @@ std::size_t world::rank_index(std::uint8_t group, std::uint8_t rank) const {
   return group * std::size_t{4} + rank;
 }
 
-/// Lives of the block's writer, by bit, whose mapping shows pages that were replaced.
+/// 1: the rank has fresh pages there, which nobody else has mapped or will have.
 std::uint8_t& world::cut_off(std::uint8_t group, std::uint8_t rank, std::uint32_t block) {
   return mapped_.cut_off[rank_index(group, rank) * mapped_.cut_off.size()
                            / (groups_.size() * 4)
@@ -72,8 +70,7 @@ bool world::begin_mapped(sequence_row& s) {
 bool world::reaches(const sequence_row& s, std::uint8_t rank, std::uint32_t block) const {
   const group_row& target = groups_[s.target.group];
   return target.alive && target.life == s.target.life
-         && (const_cast<world*>(this)->cut_off(s.target.group, rank, block) & life_bit(s.home))
-              == 0;
+         && const_cast<world*>(this)->cut_off(s.target.group, rank, block) == 0;
 }
 
 bool world::may_write(const sequence_row& s, std::uint32_t block) const {
@@ -227,14 +224,13 @@ void world::writers_due(const address& rank) {
   ask_writers(rank);
 }
 
-/// Fresh pages: every life that has them mapped by now keeps the old ones.
+/// Fresh pages, private to the rank's process (transport/arena.hpp): all others keep the old ones,
+/// and who maps the memory later gets the old ones too.
 void world::replace_pages(std::uint32_t lane) {
   const open_lane* opened = opened_lane(lane);
   const address at = address::unpacked(lane);
-  const std::uint8_t lives = groups_[group_life_of(opened->writer).group].life;
   for (const block_ref& ref : opened->blocks) {
-    std::uint8_t& cut = cut_off(at.home.group, at.destination, ref.block.value);
-    cut = static_cast<std::uint8_t>(cut | ((2U << lives) - 1U));
+    cut_off(at.home.group, at.destination, ref.block.value) = 1;
     memory(at.home.group, at.destination, ref.block.value) = 0;
   }
   std::uint32_t& id = mapped_.written[rank_index(at.home.group, at.destination)];

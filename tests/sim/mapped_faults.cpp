@@ -40,8 +40,10 @@ void world::leave_dead(std::uint8_t group) {
   for (std::uint8_t r = 0; r < setup_->shape.ranks(group); ++r) {
     mapped_.written[rank_index(group, r)] = 0;
     mapped_.writers[rank_index(group, r)] = 0;
-    if (!setup_->shape.decodes(group))
-      mapped_.dead.push_back(address{kind::feed, dead, 0, r, r, {}}.packed());
+    if (setup_->shape.decodes(group))
+      continue;
+    mapped_.dead.push_back(address{kind::feed, dead, 0, r, r, {}}.packed());
+    tell_ended(life_of(dead, r), process_end::died);
   }
   std::sort(mapped_.dead.begin(), mapped_.dead.end());
   for (sequence_row& s : sequences_)
@@ -71,11 +73,15 @@ void world::reap(std::size_t index) {
                                     return s.mapped && s.home == gone.home && !computing(s);
                                   }),
                    sequences_.end());
+  tell_ended(life_of(gone.home, gone.source), process_end::collected);
+}
+
+void world::tell_ended(const incarnation& life, process_end how) {
   for (std::uint8_t g = setup_->shape.prefill_groups; g < groups_.size(); ++g)
     for (std::uint8_t r = 0; groups_[g].alive && r < setup_->shape.decode_ranks; ++r) {
       std::uint32_t& id = mapped_.written[rank_index(g, r)];
       written_lanes written = known_->written_at(id);
-      const auto stopped = written.process_ended(life_of(gone.home, gone.source));
+      const auto stopped = written.process_ended(life, how);
       id = known_->put_written(written);
       all_stopped(stopped);
     }
