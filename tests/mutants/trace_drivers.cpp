@@ -256,7 +256,7 @@ private:
 
 std::string simulated(progress& at) {
   for (std::uint64_t seed = 1; seed <= seeds_max; ++seed)
-    for (const char* frame : {"small", "retry", "mapped"}) {
+    for (const char* frame : {"small", "retry"}) {
       ++at.tries;
       sim::prng_choices chance(seed);
       unjudged_run watching;

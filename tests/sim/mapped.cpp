@@ -289,6 +289,8 @@ void world::asked_writer(const mail& m) {
 void world::asked_hold(const mail& m) {
   const ask_writer question = known_->question_at(m.event);
   const party* pool = find(m.to);
+  if (pool == nullptr)
+    return; // of a life that is still beginning
   const reaction made = known_->react(
     m.to, pool->state,
     known_->put_event<kind::pool>(query_source{question.attempt, question.hold}), clock_of(m.to));

@@ -104,22 +104,22 @@ private:
 void add_mapped(std::vector<small_world>& all) {
   const adder add(all);
   using b = budgets;
-  add(mapped(cluster("mapped, 1 rank", 1, 1, 1)), {}, 0);
-  add(mapped(cluster("mapped, 1 rank, loss", 1, 1, 1)), one(&b::losses), 0);
-  add(mapped(cluster("mapped, 1 rank, copy", 1, 1, 1)), one(&b::copies), 0);
-  add(mapped(cluster("mapped, 1 rank, crash", 1, 1, 1)), one(&b::crashes), 0);
-  add(mapped(cluster("mapped, 1 rank, cancel", 1, 1, 1)), one(&b::cancels), 0);
+  add(mapped(cluster("mapped, 1 rank", 1, 1, 1)), {}, 5'829);
+  add(mapped(cluster("mapped, 1 rank, loss", 1, 1, 1)), one(&b::losses), 48'614);
+  add(mapped(cluster("mapped, 1 rank, copy", 1, 1, 1)), one(&b::copies), 417'412);
+  add(mapped(cluster("mapped, 1 rank, crash", 1, 1, 1)), one(&b::crashes), 91'230);
+  add(mapped(cluster("mapped, 1 rank, cancel", 1, 1, 1)), one(&b::cancels), 109'333);
   add(mapped(cluster("mapped, 1 rank, cancel and silence", 1, 1, 1)),
-      two(&b::cancels, &b::silences), 0);
+      two(&b::cancels, &b::silences), 134'355);
   add(mapped(cluster("mapped, 1 rank, lease and silence", 1, 1, 1)),
-      two(&b::expiries, &b::silences), 0);
-  add(mapped(cluster("mapped, 2 ranks", 1, 1, 2)), {}, 0);
+      two(&b::expiries, &b::silences), 320'749);
+  add(mapped(cluster("mapped, 2 ranks", 1, 1, 2)), {}, 4'047'475, where::long_run);
   add(mapped(cluster("mapped, 2 requests, 1 block, 2 ranks", 2, 1, 2)),
-      with_silences(at_most(3), 1), 0);
+      with_silences(at_most(3), 1), 2'350'707, where::long_run);
   add(mapped(cluster("mapped, 2 requests, 2 blocks, 2 ranks", 2, 2, 2)),
-      with_silences(at_most(2), 1), 0);
+      with_silences(at_most(2), 1), 534'213);
   add(mapped(patient(cluster("mapped, 2 requests waiting, 1 block, 1 rank", 2, 1, 1))),
-      with_silences(at_most(3), 1), 0);
+      with_silences(at_most(3), 1), 820'424);
 }
 
 std::vector<small_world> make() {
