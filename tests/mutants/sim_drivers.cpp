@@ -27,7 +27,7 @@ std::string seeds(const char* frame_name, std::uint64_t seeds_max, progress& at)
 
 std::string small_seeds(progress& at) { return seeds("small", 2'000, at); }
 std::string retry_seeds(progress& at) { return seeds("retry", 2'000, at); }
-std::string mapped_seeds(progress& at) { return seeds("mapped", 3'000, at); }
+std::string mapped_seeds(progress& at) { return seeds("mapped", 4'000, at); }
 
 std::string explored(progress& at) {
   explore_limits limits;
