@@ -149,7 +149,7 @@ struct cluster_shape {
   std::uint32_t decode_blocks = 2;
   std::uint32_t decode_slots = 2;
   std::uint32_t waiting_max = 2;
-  bool mapped = false; ///< prefill ranks compute into the memory of the decode ranks of their number
+  bool mapped = false; ///< prefill ranks compute into the decode ranks' memory
 
   std::uint8_t groups() const { return static_cast<std::uint8_t>(prefill_groups + decode_groups); }
   bool decodes(std::uint8_t group) const { return group >= prefill_groups; }

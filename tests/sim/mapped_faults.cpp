@@ -10,7 +10,7 @@ namespace baton::sim {
 
 using namespace protocol;
 
-/// A source rank has met a word for a feed that does not live on it. `answer` is as in at_feed_rank.
+/// A source rank has met a word for a feed that is not on it. `answer` is as in at_feed_rank.
 void world::meet_feed(const mail& m, std::uint32_t answer) {
   const auto at = std::lower_bound(mapped_.met.begin(), mapped_.met.end(), m.to);
   const bool met = at != mapped_.met.end() && *at == m.to;

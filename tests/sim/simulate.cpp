@@ -39,8 +39,8 @@ void draw_requests(const run_frame& frame, choices& c, world_setup& s) {
   }
 }
 
-/// Kernels and the kernel's word of an end are outrun by everything else: what frees blocks too soon
-/// does so while they are still written.
+/// Kernels, and the word that a process is collected, are outrun by everything else: what frees
+/// blocks too soon does so while they are still written.
 void slow_down_writers(weights& by_kind) {
   for (std::uint32_t& weight : by_kind)
     weight += 30;

@@ -167,7 +167,7 @@ private:
   void cancel_sequence(std::uint32_t holder, std::uint32_t number);
   void quiesced(std::size_t index);
 
-  // mapped.cpp: ranks that compute into the memory of others, and how they are known to have stopped
+  // mapped.cpp: ranks that compute into the memory of others, and how they have stopped
   bool is_mapped() const { return setup_->shape.mapped; }
   std::size_t rank_index(std::uint8_t group, std::uint8_t rank) const;
   std::uint8_t& cut_off(std::uint8_t group, std::uint8_t rank, std::uint32_t block);
@@ -206,6 +206,7 @@ private:
   std::size_t words_max() const;
   void save_devices(std::uint32_t*& at) const;
   void save_mapped(std::uint32_t*& at) const;
+  void load_sequences(const std::uint32_t*& in);
   void load_mapped(const std::uint32_t*& in);
 
   // commuting.cpp

@@ -200,6 +200,20 @@ std::uint64_t world::fingerprint() const {
   return XXH3_64bits(all.data(), all.size());
 }
 
+void world::load_sequences(const std::uint32_t*& in) {
+  const auto byte = [](std::uint32_t v, int i) { return static_cast<std::uint8_t>(v >> 8 * i); };
+  sequences_.resize(*in++);
+  for (sequence_row& s : sequences_) {
+    s = {{byte(in[0], 0), byte(in[0], 1)}, static_cast<std::uint16_t>(in[0] >> 16), in[1], in[2],
+         in[3], byte(in[4], 0), (in[4] >> 8 & 1U) != 0, (in[4] >> 9 & 1U) != 0,
+         (in[4] >> 10 & 1U) != 0,
+         {static_cast<std::uint8_t>(in[4] >> 19 & 7U), static_cast<std::uint8_t>(in[4] >> 22 & 3U)},
+         static_cast<std::uint8_t>(in[4] >> 11 & 0xfU),
+         static_cast<std::uint8_t>(in[4] >> 15 & 0xfU)};
+    in += 5;
+  }
+}
+
 void world::load(const std::uint32_t*& in) {
   const auto byte = [](std::uint32_t v, int i) { return static_cast<std::uint8_t>(v >> 8 * i); };
   const std::uint32_t first = *in++;
@@ -235,16 +249,7 @@ void world::load(const std::uint32_t*& in) {
          in[3], in[4], in[5], in[6]};
     in += 7;
   }
-  sequences_.resize(*in++);
-  for (sequence_row& s : sequences_) {
-    s = {{byte(in[0], 0), byte(in[0], 1)}, static_cast<std::uint16_t>(in[0] >> 16), in[1], in[2],
-         in[3], byte(in[4], 0), (in[4] >> 8 & 1U) != 0, (in[4] >> 9 & 1U) != 0,
-         (in[4] >> 10 & 1U) != 0,
-         {static_cast<std::uint8_t>(in[4] >> 19 & 7U), static_cast<std::uint8_t>(in[4] >> 22 & 3U)},
-         static_cast<std::uint8_t>(in[4] >> 11 & 0xfU),
-         static_cast<std::uint8_t>(in[4] >> 15 & 0xfU)};
-    in += 5;
-  }
+  load_sequences(in);
   for (client_row& c : clients_) {
     c = {byte(*in, 0), byte(*in, 1), byte(*in, 2)};
     ++in;
