@@ -132,7 +132,7 @@ bool sound(const options& asked) {
 /// Who has another's memory mapped is asked for in one place: there such bugs are found soonest.
 std::vector<driver> drivers_for(const planted& mutant, const std::string& only) {
   std::vector<driver> all = drivers(only);
-  if (std::strcmp(mutant.file, "protocol/mapped_lanes.cpp") == 0)
+  if (std::strcmp(mutant.table, "mapped.txt") == 0)
     std::stable_partition(all.begin(), all.end(), [](const driver& d) {
       return std::strcmp(d.name, "endings") == 0 || std::strcmp(d.name, "mapped") == 0;
     });
