@@ -76,7 +76,7 @@ TEST_CASE("a rank says of a feed that ended by its receipt that it was received,
   }
 }
 
-TEST_CASE("a reader's next life counts from the beginning again, and its feeds begin all the same") {
+TEST_CASE("a reader's next life counts from the beginning again, and its feeds begin too") {
   lane_floor feeds;
   open_feed opened;
   opened.lane = {{{1, 1}, 5}, {0}, {1}};
