@@ -165,9 +165,9 @@ std::vector<small_world> make() {
   add(patient(cluster("2 requests waiting, 1 block, 1 rank", 2, 1, 1)), at_most(4), 7'461'113,
       where::long_run);
   add(interleaved(cluster("1 request, 2 ranks, mailboxes", 1, 1, 2)), at_most(3), 2'531'009);
-  add(with_retry(cluster("2 groups, 1 request, retry", 1, 1, 2)), at_most(3), 919'614);
-  add(with_retry(cluster("2 groups, 2 requests, retry", 2, 1, 1)), at_most(3), 1'100'922);
-  add(with_retry(cluster("2 groups, 1 request, retry, deeper", 1, 1, 1)), at_most(4), 1'962'733,
+  add(with_retry(cluster("2 groups, 1 request, retry", 1, 1, 2)), at_most(3), 951'409);
+  add(with_retry(cluster("2 groups, 2 requests, retry", 2, 1, 1)), at_most(3), 1'113'969);
+  add(with_retry(cluster("2 groups, 1 request, retry, deeper", 1, 1, 1)), at_most(4), 2'031'043,
       where::long_run);
   add_mapped(all);
   return all;
