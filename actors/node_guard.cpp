@@ -138,6 +138,7 @@ public:
 
   void on_message(const message_header& header, const handle&, process_died& e) {
     record_plain(header, e, {});
+    send_to(setup_.own.transfer, e);
     lose(e.node, e.life, "its process " + std::to_string(e.number) + " has died");
   }
 

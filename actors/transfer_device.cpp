@@ -41,7 +41,8 @@ public:
       handler<offer_rejected>(self), handler<connect_peer>(self),  handler<channel_ready>(self),
       handler<channel_failed>(self), handler<ask_writer>(self),    handler<writer_stopped>(self),
       handler<sequence_ended>(self), handler<source_released>(self), handler<writing_ended>(self),
-      handler<process_reaped>(self), handler<writers_due>(self),   handler<end_node>(self)};
+      handler<process_reaped>(self), handler<process_died>(self),  handler<writers_due>(self),
+      handler<end_node>(self)};
   }
 
   /// Handles name each other in circles; an actor that has ended holds none.
@@ -145,7 +146,7 @@ public:
     if (it == feeds_.end())
       return;
     if (e.received)
-      feed_floor_.note_received(e.lane.destination, it->second.opened.source_blocks.front());
+      feed_floor_.note_received(reader_of(e.lane), it->second.opened.source_blocks.front());
     feeds_.erase(it);
   }
 
@@ -195,7 +196,10 @@ public:
     stopped(written_.take(e));
   }
   void on_message(const message_header&, const handle&, process_reaped& e) {
-    stopped(written_.process_ended(e.life));
+    stopped(written_.process_ended(e.life, process_end::collected));
+  }
+  void on_message(const message_header&, const handle&, process_died& e) {
+    stopped(written_.process_ended(e.life, process_end::died));
   }
   void on_message(const message_header&, const handle&, writers_due&) {
     asks_ = false;

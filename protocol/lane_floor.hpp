@@ -10,7 +10,9 @@
 // generation names one grant for ever (I4), and the floor keeps the highest generation for each
 // block and peer rank. So it is bounded by the pool's size, and forgets nothing that matters.
 // A destination rank has one for its lanes, a source rank one for its feeds; both live as long as
-// the group does, whose leader never repeats a generation in its life.
+// the group does, whose leader never repeats a generation in its life. A mapped feed's blocks are
+// the destination's, and its next life begins to count again: so a feed's peer is one life of a
+// rank, and the floor of a source rank is bounded by the destination's pool and restarts.
 #pragma once
 
 #include "protocol/messages_transfer.hpp"
@@ -22,18 +24,32 @@
 
 namespace baton::protocol {
 
+/// The rank at the other end.
+struct lane_peer {
+  rank_id rank;
+  incarnation owner = {}; ///< of the destination's memory; none where that is this end's own
+
+  friend bool operator<(const lane_peer& a, const lane_peer& b) {
+    return a.owner != b.owner ? a.owner < b.owner : a.rank < b.rank;
+  }
+};
+inline lane_peer writer_of(const lane_id& lane) { return {lane.source}; }
+inline lane_peer reader_of(const lane_id& lane) {
+  return {lane.destination, lane.reservation.owner};
+}
+
 class lane_floor {
 public:
-  /// True once for each lane, and never after forbid. `peer` is the rank at the other end, `fence`
-  /// the lane's first block at this end.
-  bool may_begin(rank_id peer, const block_ref& fence);
+  /// True once for each lane, and never after forbid. `fence` is the lane's first block at this
+  /// end.
+  bool may_begin(const lane_peer& peer, const block_ref& fence);
 
   /// The lane does not begin any more, if it has not begun.
-  void forbid(rank_id peer, const block_ref& fence);
+  void forbid(const lane_peer& peer, const block_ref& fence);
 
   /// The lane has begun, and ended by its reader's receipt (a feed).
-  void note_received(rank_id peer, const block_ref& fence);
-  bool was_received(rank_id peer, const block_ref& fence) const;
+  void note_received(const lane_peer& peer, const block_ref& fence);
+  bool was_received(const lane_peer& peer, const block_ref& fence) const;
 
   static constexpr const char* type = "lane_floor";
   template <class S>
@@ -46,7 +62,7 @@ private:
     generation highest;
     bool received = false; ///< that lane ended by a receipt
   };
-  std::map<std::pair<rank_id, block_id>, entry> floors_;
+  std::map<std::pair<lane_peer, block_id>, entry> floors_;
 };
 
 // ---- what a rank says of a lane or feed that does not live on it

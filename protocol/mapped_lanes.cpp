@@ -5,6 +5,12 @@ namespace baton::protocol {
 failure written_lanes::begin(const open_lane& opened) {
   entry& lane = lanes_[opened.lane];
   lane.opened = opened;
+  for (const block_ref& ref : opened.blocks)
+    if (replaced_.count(ref.block) > 0) {
+      lane.writer_ended = true; // it has another page there, whenever it mapped this memory
+      return {reason::unsupported, "block " + std::to_string(ref.block.value)
+                                     + ": its pages were replaced, and are no longer shared"};
+    }
   if (!may_write_no_more(opened.writer))
     return {};
   lane.writer_ended = true; // it writes nothing that anyone here reads
@@ -39,7 +45,9 @@ std::vector<lane_id> written_lanes::take(const writer_stopped& e) {
   return {e.lane};
 }
 
-std::vector<lane_id> written_lanes::process_ended(const incarnation& life) {
+std::vector<lane_id> written_lanes::process_ended(const incarnation& life, process_end how) {
+  if (how != process_end::collected)
+    return {};
   ended_.insert(life);
   std::vector<lane_id> stopped;
   for (auto& [id, lane] : lanes_)
@@ -52,6 +60,8 @@ std::vector<lane_id> written_lanes::pages_replaced(const lane_id& lane) {
   const auto it = lanes_.find(lane);
   if (it == lanes_.end())
     return {};
+  for (const block_ref& ref : it->second.opened.blocks)
+    replaced_.insert(ref.block);
   ended_.insert(it->second.opened.writer); // new lanes of it are refused; others have old pages yet
   if (!end_writer(it->second))
     return {};

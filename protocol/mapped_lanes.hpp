@@ -6,7 +6,9 @@
 // A mapped prefiller is a writer from the moment at which its lane is opened, whether or not it has
 // ever been told, until one of these: it said itself that it has stopped (writer_stopped), its
 // process is dead and collected (process_ended), or its pages were replaced (pages_replaced). The
-// last ends that life as a writer for good: it may still run, and believe in what it wrote.
+// last ends that life as a writer for good: it may still run, and believe in what it wrote. The
+// fresh pages are this process's alone. So no life whatever writes these blocks in place again,
+// whenever it maps the memory: a lane that names one of them is refused.
 #pragma once
 
 #include "protocol/clock.hpp"
@@ -21,6 +23,10 @@
 namespace baton::protocol {
 
 inline bool is_mapped(const open_lane& e) { return e.writer != incarnation{}; }
+
+/// What the kernel says of a process. One that is only dead may have stores under way: the last of
+/// its threads has not left yet.
+enum class process_end : std::uint8_t { died, collected };
 
 /// The lanes of one destination rank that are written in place.
 class written_lanes {
@@ -39,7 +45,7 @@ public:
   /// Evidence. Lanes that have stopped with it; a word of another life, or of a lane that is not
   /// known (any more), changes nothing.
   std::vector<lane_id> take(const writer_stopped& e);
-  std::vector<lane_id> process_ended(const incarnation& life);
+  std::vector<lane_id> process_ended(const incarnation& life, process_end how);
   std::vector<lane_id> pages_replaced(const lane_id& lane);
 
   struct question {
@@ -55,6 +61,13 @@ public:
   /// The lane's actor has ended.
   void forget(const lane_id& lane) { lanes_.erase(lane); }
 
+  static constexpr const char* type = "written_lanes";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lanes", s.lanes_), field("ended", s.ended_),
+                           field("replaced", s.replaced_));
+  }
+
 private:
   struct entry {
     open_lane opened;
@@ -68,6 +81,7 @@ private:
 
   std::map<lane_id, entry> lanes_;
   std::set<incarnation> ended_; ///< lives: of one group of a few ranks, once each
+  std::set<block_id> replaced_; ///< at most the pool's
 };
 
 /// The lanes for which one source rank writes.
@@ -92,6 +106,12 @@ public:
   bool hold_gone(const reservation_id& hold);
   /// The device's answer. Whom to tell.
   std::vector<said> take(const writing_ended& e);
+
+  static constexpr const char* type = "lane_writers";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("lanes", s.lanes_));
+  }
 
 private:
   struct entry {

@@ -1,6 +1,7 @@
 // How things end: who is told of it, whose word pays which debt, and what silence proves.
 #include "protocol/attempt.hpp"
 #include "protocol/lane_floor.hpp"
+#include "protocol/mapped_lanes.hpp"
 #include "protocol/request.hpp"
 #include "tests/mutants/driver.hpp"
 #include "tests/mutants/moments.hpp"
@@ -116,8 +117,46 @@ std::string floors() {
   return floor.may_begin({1}, second) ? "a lane begins that was said to have stopped" : "";
 }
 
+/// A lane that waits for its writer, and the words of others.
+std::string writers() {
+  open_lane opened;
+  opened.lane = {sample_granted().granted.reservation, {0}, {0}};
+  opened.source_node = {"P7.0"};
+  opened.writer = {7, 1};
+  written_lanes lanes;
+  if (lanes.begin(opened) || lanes.reader_ended(opened.lane, at_ms(0)))
+    return "a lane that is written in place has stopped without its writer";
+  if (!lanes.take({opened.lane, {7, 2}}).empty())
+    return "the word of another life stops a lane";
+  open_lane next = opened;
+  ++next.lane.reservation.number;
+  next.writer = {7, 2};
+  if (lanes.begin(next) || lanes.questions().size() != 1)
+    return "a rank's new life is taken for the end of its former one";
+  return lanes.take({opened.lane, opened.writer}).empty() ? "a writer's word is not taken" : "";
+}
+
+/// A rank that is asked of two attempts.
+std::string asked_writers() {
+  const auto asked = [](std::uint32_t ordinal) {
+    const attempt_id attempt = sample_attempt(ordinal);
+    return ask_writer{{sample_granted().granted.reservation, {0}, {0}}, attempt, {{7, 1}, ordinal}};
+  };
+  ask_writer first = asked(1), second = asked(2);
+  ++second.lane.reservation.number;
+  lane_writers ranks;
+  ranks.ask(first, {"D3.0"});
+  ranks.ask(second, {"D3.0"});
+  ranks.hold_gone(first.hold);
+  return ranks.take(writing_ended{first.attempt}).size() == 1
+           ? ""
+           : "the end of one attempt's writing is not said, or is said of another's";
+}
+
 std::string endings(progress& at) {
-  return play({both_sides_are_told, debts, cancelled_request, silence, floors}, at);
+  return play({both_sides_are_told, debts, cancelled_request, silence, floors, writers,
+               asked_writers},
+              at);
 }
 
 } // namespace

@@ -129,10 +129,20 @@ bool sound(const options& asked) {
   return true;
 }
 
+/// Who has another's memory mapped is asked for in one place: there such bugs are found soonest.
+std::vector<driver> drivers_for(const planted& mutant, const std::string& only) {
+  std::vector<driver> all = drivers(only);
+  if (std::strcmp(mutant.table, "mapped.txt") == 0)
+    std::stable_partition(all.begin(), all.end(), [](const driver& d) {
+      return std::strcmp(d.name, "endings") == 0 || std::strcmp(d.name, "mapped") == 0;
+    });
+  return all;
+}
+
 /// By each driver until one has found it; with `all`, by each.
 finding hunt_one(const planted& mutant, const options& asked, const char*& by_whom) {
   finding first;
-  for (const driver& by : drivers(asked.driver)) {
+  for (const driver& by : drivers_for(mutant, asked.driver)) {
     const finding f = hunt(mutant.number, by);
     if (!asked.table && (f.how != verdict::nothing || asked.all))
       show(mutant.name, by, f);

@@ -11,7 +11,7 @@ namespace baton::mutants {
 struct planted {
   int number;
   const char* name;
-  const char* file;     ///< of protocol/, the first that it changes
+  const char* table;    ///< name of the file where it stands
   const char* sentence; ///< what goes wrong for a user
   const char* unseen;   ///< why no message shows it; "": the trace check must find it
 };

@@ -50,7 +50,7 @@ class Mutant:
     def __init__(self, name):
         self.name = name
         self.number = zlib.crc32(name.encode()) >> 1  # the others' sources stay as they are
-        self.sentence, self.unseen, self.edits = "", "", []
+        self.sentence, self.unseen, self.table, self.edits = "", "", "", []
 
 
 def fail(mutant, why):
@@ -62,7 +62,10 @@ def read_tables(folder):
     mutants = []
     for path in sorted(glob.glob(os.path.join(folder, "*.txt"))):
         with open(path, encoding="utf-8") as table:
+            before = len(mutants)
             read_table(table.read().splitlines(), mutants)
+            for mutant in mutants[before:]:
+                mutant.table = os.path.basename(path)
     numbers = [mutant.number for mutant in mutants]
     for mutant in mutants:
         if numbers.count(mutant.number) > 1 or mutant.number == 0:
@@ -180,7 +183,7 @@ def quoted(text):
 
 
 def table_source(mutants):
-    rows = "".join(f"    {{{m.number}, {quoted(m.name)},\n     {quoted(m.edits[0].file)},\n"
+    rows = "".join(f"    {{{m.number}, {quoted(m.name)},\n     {quoted(m.table)},\n"
                    f"     {quoted(m.sentence)},\n     {quoted(m.unseen)}}},\n" for m in mutants)
     return ('#include "tests/mutants/mutant.hpp"\n\nnamespace baton::mutants {\n\n'
             "const std::vector<planted>& all() {\n  static const std::vector<planted> table{\n"

@@ -27,6 +27,7 @@ std::string seeds(const char* frame_name, std::uint64_t seeds_max, progress& at)
 
 std::string small_seeds(progress& at) { return seeds("small", 2'000, at); }
 std::string retry_seeds(progress& at) { return seeds("retry", 2'000, at); }
+std::string mapped_seeds(progress& at) { return seeds("mapped", 4'000, at); }
 
 std::string explored(progress& at) {
   explore_limits limits;
@@ -48,6 +49,7 @@ std::string explored(progress& at) {
 std::vector<driver> sim_drivers() {
   return {{"small", "seeded runs of one or two requests under drawn faults", small_seeds},
           {"retry", "the same with two decode groups and more tries", retry_seeds},
+          {"mapped", "prefill ranks that compute into the decode ranks' memory", mapped_seeds},
           {"explorer", "small worlds in every order, breadth first", explored}};
 }
 

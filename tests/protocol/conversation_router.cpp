@@ -236,7 +236,7 @@ void conversation::run(feed_party& me, const feed::effect& effect) {
                [&](const arm_stall& e) { wake(me, e.delay_ms, stall_ended{}); },
                [](const end_actor&) {},
                [&](const feed_received& e) {
-                 feed_floors_[e.lane.source].note_received(e.lane.destination,
+                 feed_floors_[e.lane.source].note_received(reader_of(e.lane),
                                                            me.opened.source_blocks.front());
                  tell_far(me.name, *hold, e);
                },

@@ -5,8 +5,8 @@
 using namespace baton::protocol;
 
 namespace {
-const rank_id peer{0};
-const rank_id other_peer{1};
+const lane_peer peer{0};
+const lane_peer other_peer{1};
 block_ref ref(std::uint32_t block, std::uint64_t gen) { return {{block}, {gen}}; }
 } // namespace
 
@@ -67,13 +67,27 @@ TEST_CASE("a rank says of a feed that ended by its receipt that it was received,
   opened.lane = lane;
   opened.source_blocks = {ref(4, 1)};
   CHECK_FALSE(meet_absent(feeds, opened).has_value());
-  feeds.note_received(lane.destination, ref(4, 1));
+  feeds.note_received(reader_of(lane), ref(4, 1));
   const ask_feed asked{lane, ref(4, 1)};
   const withdraw_feed withdrawn{lane, ref(4, 1)};
   for (int times = 0; times < 2; ++times) {
     CHECK(std::holds_alternative<feed_received>(meet_absent(feeds, asked)));
     CHECK(std::holds_alternative<feed_received>(meet_absent(feeds, withdrawn)));
   }
+}
+
+TEST_CASE("a reader's next life counts from the beginning again, and its feeds begin too") {
+  lane_floor feeds;
+  open_feed opened;
+  opened.lane = {{{1, 1}, 5}, {0}, {1}};
+  opened.source_blocks = {ref(4, 3)}; // mapped: the reader's own
+  CHECK_FALSE(meet_absent(feeds, opened).has_value());
+  feeds.note_received(reader_of(opened.lane), ref(4, 3));
+  opened.lane.reservation = {{1, 2}, 1};
+  opened.source_blocks = {ref(4, 1)};
+  CHECK_FALSE(meet_absent(feeds, opened).has_value());
+  CHECK(std::holds_alternative<feed_stopped>(
+    meet_absent(feeds, ask_feed{opened.lane, ref(4, 1)})));
 }
 
 TEST_CASE("a rank begins each lane once, and says of every other word for it that it has stopped") {

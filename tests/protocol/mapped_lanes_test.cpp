@@ -77,7 +77,7 @@ TEST_CASE("the word of another life, or of a lane that is gone, is no evidence")
   written_lanes lanes = waiting();
   CHECK(lanes.take({lane(1), other_life}).empty());
   CHECK(lanes.take({lane(2), writer}).empty());
-  CHECK(lanes.process_ended(other_life).empty());
+  CHECK(lanes.process_ended(other_life, process_end::collected).empty());
   CHECK(lanes.questions().size() == 1);
   lanes.forget(lane(1));
   CHECK(lanes.take({lane(1), writer}).empty());
@@ -87,7 +87,8 @@ TEST_CASE("a dead and collected process writes no lane, and no new one") {
   written_lanes lanes = waiting();
   CHECK_FALSE(lanes.begin(opened(2)));
   CHECK_FALSE(lanes.begin(opened(3, other_life)));
-  CHECK(lanes.process_ended(writer) == lane_list{lane(1)});
+  CHECK(lanes.process_ended(writer, process_end::died).empty());
+  CHECK(lanes.process_ended(writer, process_end::collected) == lane_list{lane(1)});
   CHECK(lanes.reader_ended(lane(2), at_ms(1)));
   CHECK_FALSE(lanes.reader_ended(lane(3), at_ms(1)));
   CHECK(lanes.begin(opened(4)).why == reason::peer_lost);
@@ -106,6 +107,21 @@ TEST_CASE("pages are replaced while a silent writer's blocks are unread, never w
   const failure refused = lanes.begin(opened(2)); // it would write into pages that nobody reads
   CHECK(refused.why == reason::peer_lost);
   CHECK(refused.text == "P7.0: its process has ended, or was cut off from this memory");
+}
+
+TEST_CASE("a block whose pages were replaced is written in place by no life any more") {
+  written_lanes lanes;
+  open_lane first = opened(1);
+  first.blocks = {{{3}, {1}}, {{4}, {1}}};
+  CHECK_FALSE(lanes.begin(first));
+  CHECK(lanes.pages_replaced(lane(1)).empty());
+  open_lane later = opened(2, other_life);
+  later.blocks = {{{5}, {1}}, {{4}, {2}}};
+  CHECK(lanes.begin(later).text == "block 4: its pages were replaced, and are no longer shared");
+  CHECK(lanes.reader_ended(lane(2), at_ms(0)));
+  later = opened(3, other_life);
+  later.blocks = {{{5}, {2}}};
+  CHECK_FALSE(lanes.begin(later));
 }
 
 TEST_CASE("a writer's rank answers when its device has ended the sequence") {

@@ -116,6 +116,7 @@ void world::add_ordinary(std::vector<action>& out) const {
         && has_been_placed(p))
       add(what::learn, i);
   }
+  add_mapped(out);
 }
 
 void world::add_timers(std::vector<action>& out) const {
@@ -155,6 +156,8 @@ void world::add_faults(std::vector<action>& out) const {
       for (std::uint32_t posted = rows_[i].posted; posted != 0; posted &= posted - 1)
         out.push_back({what::spoil, false, static_cast<std::uint16_t>(i),
                        static_cast<std::uint16_t>(__builtin_ctz(posted))});
+  if (left_.silences > 0)
+    add_silences(out);
   if (left_.cancels > 0)
     for (std::size_t i = 0; i < (setup_->first_only ? 1 : clients_.size()); ++i)
       if (clients_[i].outcome == 0)
@@ -182,6 +185,8 @@ void world::fire(std::size_t index) {
     --left_.impatience;
   if (party* p = find(t.who))
     step(*p, t.who, t.event);
+  else if (is_mapped() && address::unpacked(t.who).what == kind::lane)
+    writers_due(address::unpacked(t.who));
 }
 
 void world::pass_time(std::int64_t ms) {
@@ -195,7 +200,7 @@ void world::pass_time(std::int64_t ms) {
 /// Nothing but timers could happen. An attempt that is still to hear of a loss counts as idle here,
 /// and not in `rests`.
 bool world::idle_before_timers() const {
-  return mail_.empty() && sequences_idle()
+  return mail_.empty() && sequences_idle() && mapped_.dead.empty()
          && std::all_of(rows_.begin(), rows_.end(),
                         [](const table_row& r) { return r.posted == 0; });
 }
@@ -258,6 +263,11 @@ void world::apply(const action& a) {
     break;
   case what::restart: restart(static_cast<std::uint8_t>(i)); break;
   case what::learn: learn_loss(i); break;
+  case what::reap: reap(i); break;
+  case what::outwait:
+    --left_.silences;
+    outwait(static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(a.arg));
+    break;
   case what::delay: std::rotate(mail_.begin(), mail_.begin() + 1, mail_.end()); break;
   }
   settle();

@@ -8,6 +8,7 @@
 #include "protocol/feed.hpp"
 #include "protocol/lane.hpp"
 #include "protocol/lane_floor.hpp"
+#include "protocol/mapped_lanes.hpp"
 #include "protocol/request.hpp"
 #include "protocol/reservation.hpp"
 #include "protocol/source_hold.hpp"
@@ -82,6 +83,7 @@ enum class op : std::uint8_t {
   prefill, ///< payload `number`
   decode,  ///< payload `number`
   cancel_sequence,
+  end_sequence, ///< hold: each rank may forget sequence `number`
   frame, ///< to the client: frame `number` of attempt `to`
   outcome, ///< to the client: kind `number`
   end
@@ -147,6 +149,7 @@ struct cluster_shape {
   std::uint32_t decode_blocks = 2;
   std::uint32_t decode_slots = 2;
   std::uint32_t waiting_max = 2;
+  bool mapped = false; ///< prefill ranks compute into the decode ranks' memory
 
   std::uint8_t groups() const { return static_cast<std::uint8_t>(prefill_groups + decode_groups); }
   bool decodes(std::uint8_t group) const { return group >= prefill_groups; }
@@ -160,6 +163,8 @@ public:
   explicit catalogue(const cluster_shape& shape) : shape_(shape) {
     blocks_.put({});
     floors_.put({});
+    written_.put({});
+    writers_.put({});
     slots_.resize(1U << 12);
   }
 
@@ -187,6 +192,12 @@ public:
   const block_table& blocks_at(std::uint32_t id) const { return blocks_.at(id); }
   std::uint32_t put_floor(const protocol::lane_floor& f) { return floors_.put(f); }
   const protocol::lane_floor& floor_at(std::uint32_t id) const { return floors_.at(id); }
+  std::uint32_t put_written(const protocol::written_lanes& w) { return written_.put(w); }
+  const protocol::written_lanes& written_at(std::uint32_t id) const { return written_.at(id); }
+  std::uint32_t put_writers(const protocol::lane_writers& w) { return writers_.put(w); }
+  const protocol::lane_writers& writers_at(std::uint32_t id) const { return writers_.at(id); }
+  std::uint32_t put_question(const protocol::ask_writer& q) { return questions_.put(q); }
+  const protocol::ask_writer& question_at(std::uint32_t id) const { return questions_.at(id); }
 
   /// What `make` gives, or gave for the same `a` and `b`.
   template <class Make>
@@ -255,6 +266,9 @@ private:
   interned<work> works_;
   interned<block_table> blocks_;
   interned<protocol::lane_floor> floors_;
+  interned<protocol::written_lanes> written_;
+  interned<protocol::lane_writers> writers_;
+  interned<protocol::ask_writer> questions_; ///< of a lane's writer
   looked_up looked_up_;
   std::vector<command> commands_;     ///< of all reactions
   std::vector<block_change> changes_; ///< of all reactions

@@ -43,14 +43,19 @@ void world::check_untouched(const char* done, group_life home, std::uint32_t blo
         && names(row.blocks))
       breach(std::string("I3: block ") + std::to_string(block) + " is " + done
              + " while a lane may still write it");
-    if (address::unpacked(row.feed).home == home && row.posted != 0 && names(row.source))
+    if (address::unpacked(row.feed).home == home && row.posted != 0 && !is_mapped()
+        && names(row.source))
       breach(std::string("I14: block ") + std::to_string(block) + " is " + done
              + " while a lane still reads it");
   }
-  for (const sequence_row& s : sequences_)
-    if (s.home == home && computing(s) && names(s.blocks))
+  for (const sequence_row& s : sequences_) {
+    if (s.home == home && !s.mapped && computing(s) && names(s.blocks))
       breach(std::string("I3: block ") + std::to_string(block) + " is " + done
              + " while a kernel may touch it");
+    if (s.mapped && s.target == home && names(s.blocks) && may_write(s, block))
+      breach(std::string("I3: block ") + std::to_string(block) + " is " + done
+             + " while a rank that has it mapped may write it");
+  }
 }
 
 void world::check_changes(std::uint32_t pool, const reaction& made) {

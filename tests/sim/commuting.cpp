@@ -74,6 +74,8 @@ std::optional<std::uint8_t> world::request_of(const action& a) const {
   case what::expire:
   case what::crash:
   case what::restart:
+  case what::reap:
+  case what::outwait:
   case what::delay: break;
   }
   return {};

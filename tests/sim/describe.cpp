@@ -7,7 +7,9 @@ std::string world::describe(const action& a) const {
   const auto name = [&](std::uint32_t who) { return to_string(address::unpacked(who), p); };
   const auto letter_text = [&](const mail& m) -> std::string {
     static const char* const notices[]
-      = {"", "", "offer of pieces", "receipt", "stopped", "rejected", "query"};
+      = {"",         "",         "offer of pieces", "receipt",   "stopped",
+         "rejected", "query",    "ask_writer",      "writer_stopped", "end_sequence",
+         "ask for the hold", "the hold is gone"};
     std::string text = name(m.from) + " -> " + name(m.to) + ": ";
     if (m.what == letter::event || m.what == letter::start)
       return text + known_->event_name(m.event_of, m.event);
@@ -34,7 +36,13 @@ std::string world::describe(const action& a) const {
   case what::compute:
     return group(sequences_[a.index].home.group) + ": kernels of sequence "
            + std::to_string(sequences_[a.index].number) + " on rank " + std::to_string(a.arg);
+  case what::reap: return name(mapped_.dead[a.index]) + "'s rank: its process is collected";
+  case what::outwait:
+    return group(a.index) + ": rank " + std::to_string(a.arg)
+           + " has waited for a writer for long enough";
   case what::fire:
+    if (find(timers_[a.index].who) == nullptr)
+      return group(address::unpacked(timers_[a.index].who).home.group) + ": writers_due";
     return name(timers_[a.index].who) + ": "
            + known_->event_name(address::unpacked(timers_[a.index].who).what,
                                 timers_[a.index].event);

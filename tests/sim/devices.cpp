@@ -44,6 +44,11 @@ const open_lane* world::opened_lane(std::uint32_t who) const {
 void world::admit(std::uint32_t lane) {
   const open_lane* opened = opened_lane(lane);
   const lane_id id = opened->lane;
+  if (const failure why = begin_written(lane)) {
+    tell(lane, lane, kind::lane,
+         known_->put_event<kind::lane>(offer_refused{id, UINT32_MAX, why}));
+    return;
+  }
   table_row row;
   row.lane = lane;
   row.feed = feed_address(id, group_life_of(opened->source_life)).packed();
@@ -56,17 +61,34 @@ void world::admit(std::uint32_t lane) {
 }
 
 void world::revoke(std::uint32_t lane) {
+  bool known = false;
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].lane == lane && rows_[i].now == table_row::phase::open) {
+    if (rows_[i].lane == lane) {
+      known = true;
+      if (rows_[i].now != table_row::phase::open)
+        continue;
       rows_[i].now = table_row::phase::stopping;
       quiesce_if_idle(i);
     }
+  if (known)
+    return;
+  table_row refused; // its grant was never taken in
+  refused.lane = lane;
+  refused.feed = feed_address(opened_lane(lane)->lane,
+                              group_life_of(opened_lane(lane)->source_life)).packed();
+  notify(refused, letter::stopped);
+  reader_ended(lane);
 }
 
 void world::noticed(const mail& m) {
   switch (m.what) {
   case letter::offer: offered(m); return;
   case letter::query: queried(m); return;
+  case letter::ask_writer:
+  case letter::writer_stopped:
+  case letter::end_sequence:
+  case letter::ask_hold:
+  case letter::hold_gone: between_ranks(m); return;
   default: break;
   }
   const open_feed* opened = opened_feed(m.to);
@@ -143,7 +165,7 @@ void world::land(std::size_t index, std::uint32_t piece) {
     breach("I2: a read lands in a lane that has ended");
     return;
   }
-  if (!lives(row.feed)) {
+  if (!lives(row.feed) && !is_mapped()) { // in place nothing is read from it
     fail_read(index, piece, {reason::peer_lost, "the source is gone"});
     return;
   }
@@ -157,9 +179,13 @@ void world::land(std::size_t index, std::uint32_t piece) {
     const group_life source = home_of(row.feed);
     const block_ref from = known_->blocks_at(row.source).at(piece);
     check_touch("I2", "a landing", at.home, block.block.value, block.gen.value);
-    check_touch("I14", "a read", source, from.block.value, from.gen.value);
-    memory(at.home.group, at.destination, block.block.value)
-      = memory(source.group, at.source, from.block.value);
+    if (is_mapped()) {
+      check_written(row, piece);
+    } else {
+      check_touch("I14", "a read", source, from.block.value, from.gen.value);
+      memory(at.home.group, at.destination, block.block.value)
+        = memory(source.group, at.source, from.block.value);
+    }
   }
   row.landed |= bit(piece);
   arrived_ = {++messages_, row.cause};
@@ -189,10 +215,7 @@ void world::quiesce_if_idle(std::size_t index) {
   row.now = table_row::phase::stopped;
   notify(row, row.received ? letter::receipt : letter::stopped);
   const std::uint32_t lane = row.lane;
-  if (const open_lane* opened = opened_lane(lane))
-    tell(lane, lane, kind::lane, known_->look_up(follows::receives_quiesced, lane, 0, [&] {
-      return known_->put_event<kind::lane>(receives_quiesced{opened->lane});
-    }));
+  reader_ended(lane);
 }
 
 // ---- kernels ------------------------------------------------------------------------------------
@@ -204,6 +227,8 @@ void world::begin_sequence(std::uint32_t holder, std::uint32_t payload) {
   s.number = static_cast<std::uint16_t>(w.sequence);
   s.holder = holder;
   s.payload = payload;
+  if (begin_mapped(s))
+    return;
   const party* pool = find(address{kind::pool, s.home, 0, 0, 0, {}}.packed());
   s.blocks = known_->look_up(follows::sequence_blocks, pool->state, payload, [&] {
     block_table refs;
@@ -240,6 +265,10 @@ void world::compute(std::size_t index, std::uint8_t rank) {
 
 void world::compute_prefill(std::size_t index, std::uint8_t rank) {
   sequence_row& s = sequences_[index];
+  if (s.mapped) {
+    compute_mapped(index, rank);
+    return;
+  }
   const block_table& refs = known_->blocks_at(s.blocks);
   const std::uint16_t request = index_of(work_of(s).attempt.request);
   for (std::size_t i = 0; i < refs.size(); ++i) {
@@ -247,6 +276,12 @@ void world::compute_prefill(std::size_t index, std::uint8_t rank) {
     memory(s.home.group, rank, refs[i].block.value)
       = static_cast<std::uint16_t>(request * 8U + i + 1U);
   }
+  has_computed(index, rank);
+}
+
+/// The rank tells its feeds; the slowest one's word is the group's.
+void world::has_computed(std::size_t index, std::uint8_t rank) {
+  sequence_row& s = sequences_[index];
   s.ranks_done = static_cast<std::uint8_t>(s.ranks_done | 1U << rank);
   say_ready(s, rank);
   if (computing(s))

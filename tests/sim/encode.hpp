@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -72,6 +73,8 @@ void encode(bytes& out, const std::deque<T>& v);
 template <class K, class V>
 void encode(bytes& out, const std::map<K, V>& v);
 template <class T>
+void encode(bytes& out, const std::set<T>& v);
+template <class T>
 void encode(bytes& out, const std::optional<T>& v);
 template <class... Ts>
 void encode(bytes& out, const std::variant<Ts...>& v);
@@ -120,6 +123,12 @@ void encode(bytes& out, const std::map<K, V>& v) {
   }
 }
 template <class T>
+void encode(bytes& out, const std::set<T>& v) {
+  encode(out, v.size());
+  for (const auto& x : v)
+    encode(out, x);
+}
+template <class T>
 void encode(bytes& out, const std::optional<T>& v) {
   encode(out, v.has_value());
   if (v)
@@ -141,7 +150,7 @@ template <class T, std::enable_if_t<std::is_class_v<T> && !protocol::has_fields_
                                     int>>
 void encode(bytes& out, const T& v) {
   constexpr std::size_t n = std::is_empty_v<T> ? 0 : encoding::members<T>();
-  static_assert(n <= 10, "write the larger aggregate's members here");
+  static_assert(n <= 11, "write the larger aggregate's members here");
   if constexpr (n == 1) {
     const auto& [a] = v;
     encode_all(out, a);
@@ -172,6 +181,9 @@ void encode(bytes& out, const T& v) {
   } else if constexpr (n == 10) {
     const auto& [a, b, c, d, e, f, g, h, i, j] = v;
     encode_all(out, a, b, c, d, e, f, g, h, i, j);
+  } else if constexpr (n == 11) {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k] = v;
+    encode_all(out, a, b, c, d, e, f, g, h, i, j, k);
   }
 }
 

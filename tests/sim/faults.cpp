@@ -27,8 +27,12 @@ void world::crash(std::uint8_t group) {
   drop(parties_, [&](const party& p) { return of_it(p.who); });
   drop(timers_, [&](const timer& t) { return of_it(t.who); });
   drop(rows_, [&](const table_row& r) { return of_it(r.lane); });
-  drop(sequences_, [&](const sequence_row& s) { return s.home == dead; });
-  drop(mail_, [&](const mail& m) { return of_it(m.to) && m.what != letter::query; });
+  if (is_mapped())
+    leave_dead(group);
+  drop(sequences_, [&](const sequence_row& s) { return s.home == dead && !s.mapped; });
+  drop(mail_, [&](const mail& m) {
+    return of_it(m.to) && m.what != letter::query && m.what != letter::ask_writer;
+  });
   drop(mail_, [&](const mail& m) { return m.local && of_it(m.from); });
   for (std::uint8_t r = 0; r < 4; ++r)
     floors_[group * std::size_t{4} + r] = 0; // a new life repeats no generation's owner

@@ -23,6 +23,7 @@ enum class follows : std::uint8_t {
   lane_blocks,       ///< table of blocks: lane's state
   feed_blocks,       ///< table of blocks: feed's state
   sequence_blocks,   ///< table of blocks: pool's state, work
+  granted_blocks,    ///< table of blocks: hold's state
   source_ready,      ///< message: feed's state
   prefill_computed,  ///< message: sequence
   prefill_quiesced,  ///< message: sequence

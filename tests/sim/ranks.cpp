@@ -62,6 +62,8 @@ void world::at_feed_rank(const mail& m) {
     static_cast<void>(meet());
     return known_->put_floor(floor);
   });
+  if (is_mapped())
+    meet_feed(m, answer);
   if (answer != 0) {
     tell(m.to, m.from, kind::hold, answer - 1);
     return;

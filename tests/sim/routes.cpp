@@ -185,7 +185,10 @@ void route(const route_context& c, const source_hold::effect& effect) {
                [&](const cancel_sequence& e) {
                  device(c, op::cancel_sequence, static_cast<std::uint32_t>(e.sequence.value));
                },
-               [](const end_sequence&) {},
+               [&](const end_sequence& e) {
+                 if (c.known.shape().mapped) // elsewhere a rank's memory of it means nothing
+                   device(c, op::end_sequence, static_cast<std::uint32_t>(e.sequence.value));
+               },
                [&](const open_feed& e) { feed(e); },
                [&](const ask_feed& e) { feed(e); },
                [&](const withdraw_feed& e) { feed(e); },

@@ -34,6 +34,7 @@ form_pool small_pool(const cluster_shape& shape, group_life g) {
   pool.decode_slots = decodes ? shape.decode_slots : 0;
   pool.quarantine_blocks_max = pool.blocks;
   pool.waiting_max = shape.waiting_max;
+  pool.mapped = shape.mapped && decodes;
   return pool;
 }
 

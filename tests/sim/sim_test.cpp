@@ -89,6 +89,7 @@ TEST_CASE("seeded runs of every frame keep the contract and drain, and end the s
   check_seeds("retry", 1, 10'000);
   check_seeds("middle", 1, 500);
   check_seeds("large", 1, 4);
+  check_seeds("mapped", 1, 10'000);
 }
 
 TEST_CASE("seeds that are new with each commit keep the contract") {
@@ -98,6 +99,7 @@ TEST_CASE("seeds that are new with each commit keep the contract") {
   MESSAGE("seeds from ", first);
   check_seeds("small", first, 5'000);
   check_seeds("middle", first, 200);
+  check_seeds("mapped", first, 2'000);
 }
 
 TEST_CASE("every tape that once showed a violation passes now") {

@@ -39,6 +39,20 @@ void draw_requests(const run_frame& frame, choices& c, world_setup& s) {
   }
 }
 
+/// Kernels, and the word that a process is collected, are outrun by everything else: what frees
+/// blocks too soon does so while they are still written.
+void slow_down_writers(weights& by_kind) {
+  for (std::uint32_t& weight : by_kind)
+    weight += 30;
+  const auto weigh = [&](action::what kind, std::uint32_t weight) {
+    by_kind[static_cast<std::size_t>(kind)] = weight;
+  };
+  weigh(action::what::compute, 2);
+  weigh(action::what::reap, 2);
+  weigh(action::what::outwait, 60);
+  weigh(action::what::restart, 60);
+}
+
 drawn draw(const run_frame& frame, choices& c) {
   drawn d;
   auto& s = d.setup;
@@ -52,6 +66,11 @@ drawn draw(const run_frame& frame, choices& c) {
   s.shape.decode_ranks = degrees[c.pick(degree_count, "decode ranks")];
   s.shape.prefill_blocks = 1 + c.pick(frame.blocks_max, "prefill blocks");
   s.shape.decode_blocks = 1 + c.pick(frame.blocks_max, "decode blocks");
+  if (frame.mapped) { // rank by rank, and no memory of its own
+    s.shape.mapped = true;
+    s.shape.prefill_ranks = s.shape.decode_ranks;
+    s.shape.prefill_blocks = s.shape.decode_blocks;
+  }
   if (frame.varied) {
     s.shape.decode_slots = 1 + c.pick(4, "slots");
     s.shape.retention_ms = c.pick(2, "retention") * 50;
@@ -60,10 +79,15 @@ drawn draw(const run_frame& frame, choices& c) {
   s.may = {budget(c, 30, "losses"),  budget(c, 30, "copies"),   budget(c, 3, "crashes"),
            budget(c, 10, "cancels"), budget(c, 10, "expiries"), budget(c, 60, "impatience"),
            budget(c, 5, "spoils")};
+  if (frame.mapped)
+    s.may.silences = budget(c, 3, "silences");
   s.overtaking = c.pick(2, "overtaking") == 1;
   s.local_queues = c.pick(2, "local queues") == 1;
-  for (std::size_t i = 0; i < action_kinds; ++i)
+  const std::size_t kinds_met = frame.mapped ? action_kinds : action_kinds_unmapped;
+  for (std::size_t i = 0; i < kinds_met; ++i)
     d.by_kind.push_back(1 + c.pick(100, "weight"));
+  if (frame.mapped && c.pick(2, "slow writers") == 1)
+    slow_down_writers(d.by_kind);
   return d;
 }
 

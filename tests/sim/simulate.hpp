@@ -17,6 +17,7 @@ struct run_frame {
   std::uint32_t blocks_max = 2; ///< of a pool
   bool varied = true; ///< slots and retention are drawn too
   std::uint32_t steps_max = 400; ///< of the safety phase
+  bool mapped = false; ///< prefill ranks compute into the memory of decode ranks
 };
 
 struct run_result {

@@ -55,6 +55,7 @@ const std::vector<run_frame>& frames() {
     {"retry", 1, 2, 2, 2, 3, true, 600},
     {"middle", 2, 2, 2, 8, 8, true, 4'000},
     {"large", 3, 3, 4, 200, 24, true, 60'000},
+    {"mapped", 1, 1, 2, 3, 3, true, 500, true},
   };
   return all;
 }

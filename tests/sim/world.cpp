@@ -13,6 +13,11 @@ world::world(catalogue& known, const world_setup& setup, observer* watching)
   floors_.resize(shape.groups() * std::size_t{4});
   const std::size_t blocks = std::max(shape.prefill_blocks, shape.decode_blocks);
   memory_.resize(shape.groups() * std::size_t{4} * blocks);
+  if (shape.mapped) {
+    mapped_.written.resize(floors_.size());
+    mapped_.writers.resize(floors_.size());
+    mapped_.cut_off.resize(memory_.size());
+  }
   clients_.resize(setup.requests.size());
   if (setup.reduced)
     owners_.resize(shape.groups() * (lives_max + std::size_t{1}));
@@ -136,6 +141,8 @@ void world::hand_over(const mail& m) {
   }
   if (!lives(m.to))
     return;
+  if (is_mapped() && m.event_of == kind::lane)
+    note_unread(m);
   if (party* p = find(m.to))
     step(*p, m.from, m.event);
   else if (m.what == letter::start)
@@ -195,7 +202,7 @@ void world::note_receipt(std::uint32_t who, std::uint32_t before) {
     if (opened == nullptr)
       return id;
     lane_floor floor = known_->floor_at(id);
-    floor.note_received(opened->lane.destination, opened->source_blocks.front());
+    floor.note_received(reader_of(opened->lane), opened->source_blocks.front());
     return known_->put_floor(floor);
   });
 }
@@ -251,6 +258,7 @@ void world::run(std::uint32_t self, const command& c) {
   case op::prefill:
   case op::decode: begin_sequence(self, c.number); break;
   case op::cancel_sequence: cancel_sequence(self, c.number); break;
+  case op::end_sequence: end_at_ranks(self, c.number); break;
   case op::frame:
   case op::outcome: check_client(self, c); break;
   case op::end: end(self); break;
@@ -266,7 +274,9 @@ void world::end(std::uint32_t who) {
                                [&](const timer& t) { return t.who == who; }),
                 timers_.end());
   sequences_.erase(std::remove_if(sequences_.begin(), sequences_.end(),
-                                  [&](const sequence_row& s) { return s.holder == who; }),
+                                  [&](const sequence_row& s) {
+                                  return s.holder == who && !(s.mapped && computing(s));
+                                }),
                    sequences_.end());
   if (setup_->merging) // attempts and requests are never begun again: nobody hears these
     mail_.erase(std::remove_if(mail_.begin(), mail_.end(),
@@ -275,6 +285,8 @@ void world::end(std::uint32_t who) {
                                }),
                 mail_.end());
   const address a = address::unpacked(who);
+  if (is_mapped() && a.what == kind::lane)
+    forget_lane(who);
   if (a.what == kind::reservation)
     rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
                                [&](const table_row& r) {

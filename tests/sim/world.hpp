@@ -4,7 +4,7 @@
 // they have said otherwise, control messages are lost, repeated and overtaken.
 #pragma once
 
-#include "tests/sim/catalogue.hpp"
+#include "tests/sim/parts.hpp"
 #include "tests/sim/samples.hpp"
 
 #include <optional>
@@ -23,6 +23,7 @@ struct budgets {
   /// Steps that are not the dullest one, faults included; any_number: no bound. With a bound mail
   /// is a queue: its head may be delayed behind all the rest, as one deviation.
   std::uint8_t deviations = 0xff;
+  std::uint8_t silences = 0; ///< mapped: a writer is not heard until its pages are replaced
 };
 inline constexpr std::uint8_t any_number = 0xff;
 
@@ -38,100 +39,6 @@ struct world_setup {
   bool first_only = false; ///< the first request alone meets losses, copies and cancels
   bool reduced = false;    ///< for searching: requests that do not meet are not interleaved
 };
-
-/// What an action touched.
-struct footprint {
-  std::uint32_t requests = 0; ///< by bit: whose actors were stepped
-  bool admits = false;        ///< a pool was asked for room
-  bool frees = false;         ///< a pool's ledger changed otherwise
-};
-
-struct party {
-  std::uint32_t who = 0; ///< packed address
-  std::uint32_t state = 0;
-  contacts knows;
-};
-
-/// A message under way. For devices at both ends of a lane `event_of` and `what` say which notice.
-enum class letter : std::uint8_t { event, start, offer, receipt, stopped, rejected, query };
-struct mail {
-  std::uint32_t to = 0;   ///< packed address; for notices the feed (to the source) or lane
-  std::uint32_t from = 0; ///< packed address
-  std::uint32_t event = 0; ///< event number, or the pieces of an offer, by bit
-  letter what = letter::event;
-  kind event_of = kind::request;
-  bool local = false; ///< neither lost nor repeated
-  std::uint32_t blocks = 0; ///< of an offer: the source's
-  std::uint32_t id = 0;     ///< for traces, as `cause`: neither is part of the state
-  std::uint32_t cause = 0;  ///< message whose handling sent this one; 0: a device
-};
-
-struct timer {
-  std::uint32_t who = 0;
-  std::uint32_t event = 0;
-  std::int64_t due_ms = 0;
-};
-
-/// A lane in its destination rank's table of grants.
-struct table_row {
-  std::uint32_t lane = 0;
-  std::uint32_t feed = 0;
-  enum class phase : std::uint8_t { open, stopping, stopped } now = phase::open;
-  bool received = false;
-  std::uint32_t blocks = 0; ///< table of blocks written
-  std::uint32_t source = 0; ///< table of blocks read; 0: no offer came yet
-  std::uint32_t posted = 0; ///< by piece: a read is outstanding and may land at any time
-  std::uint32_t landed = 0;
-  std::uint32_t cause = 0; ///< for traces: of the last offer
-};
-
-/// A sequence on a group's ranks.
-struct sequence_row {
-  group_life home;
-  std::uint16_t number = 0;
-  std::uint32_t holder = 0; ///< packed reservation or hold
-  std::uint32_t payload = 0;
-  std::uint32_t blocks = 0; ///< table of its blocks as they were when it began
-  std::uint8_t ranks_done = 0; ///< prefill: by rank; decode: tokens emitted
-  bool cancelling = false;
-  bool finished = false; ///< decode: said so; some rank still reads
-};
-
-/// What a client has seen.
-struct client_row {
-  std::uint8_t frames = 0;
-  std::uint8_t outcome = 0; ///< kind + 1
-  std::uint8_t commits = 0; ///< attempts committed so far, by ordinal
-};
-
-struct group_row {
-  std::uint8_t life = 0;
-  bool alive = true;
-  std::int64_t now_ms = 0; ///< its clock
-};
-
-/// One thing that can happen next.
-struct action {
-  enum class what : std::uint8_t {
-    deliver, ///< mail `index`
-    land,    ///< row `index`, piece `arg`
-    compute, ///< sequence `index`
-    fire,    ///< timer `index`
-    repeat,  ///< deliver mail `index` and keep it
-    lose,    ///< mail `index`
-    cancel,  ///< client `index`
-    expire,  ///< group `index`'s clock reaches the next end of a lease
-    crash,   ///< group `index`
-    restart, ///< group `index`
-    learn,   ///< the router hears that attempt `index`'s group is gone
-    delay,   ///< the oldest mail waits for all the rest
-    spoil    ///< row `index`, piece `arg`: its bytes are wrong
-  } kind = what::deliver;
-  bool dull = false; ///< what happens when nothing is out of the ordinary
-  std::uint16_t index = 0;
-  std::uint16_t arg = 0;
-};
-inline constexpr std::size_t action_kinds = 13;
 
 /// What a feed was opened with; null once it has ended.
 const protocol::open_feed* opened_of(const protocol::feed::state& state);
@@ -251,6 +158,7 @@ private:
   void noticed(const mail& m);
   void compute(std::size_t index, std::uint8_t rank);
   void compute_prefill(std::size_t index, std::uint8_t rank);
+  void has_computed(std::size_t index, std::uint8_t rank);
   void compute_decode(std::size_t index);
   void say_ready(const sequence_row& s, std::uint8_t rank);
   std::uint32_t ready_for(const party& feed, const protocol::open_feed& opened);
@@ -259,9 +167,47 @@ private:
   void cancel_sequence(std::uint32_t holder, std::uint32_t number);
   void quiesced(std::size_t index);
 
+  // mapped.cpp: ranks that compute into the memory of others, and how they have stopped
+  bool is_mapped() const { return setup_->shape.mapped; }
+  std::size_t rank_index(std::uint8_t group, std::uint8_t rank) const;
+  std::uint8_t& cut_off(std::uint8_t group, std::uint8_t rank, std::uint32_t block);
+  bool reaches(const sequence_row& s, std::uint8_t rank, std::uint32_t block) const;
+  bool may_write(const sequence_row& s, std::uint32_t block) const;
+  bool begin_mapped(sequence_row& s);
+  void compute_mapped(std::size_t index, std::uint8_t rank);
+  void write_mapped(const sequence_row& s, std::uint8_t rank);
+  void check_written(const table_row& row, std::uint32_t piece);
+  void say_what_ended(std::size_t sequence, std::uint8_t rank);
+  protocol::failure begin_written(std::uint32_t lane);
+  void note_unread(const mail& stop);
+  void reader_ended(std::uint32_t lane);
+  void forget_lane(std::uint32_t lane);
+  void ask_writers(const address& rank);
+  void writers_due(const address& rank);
+  void replace_pages(std::uint32_t lane);
+  void all_stopped(const std::vector<protocol::lane_id>& lanes);
+  void between_ranks(const mail& m);
+  void asked_writer(const mail& m);
+  void asked_hold(const mail& m);
+  void hold_is_gone(const mail& m);
+  void end_at_ranks(std::uint32_t hold, std::uint32_t sequence);
+  void end_at_rank(group_life home, std::uint8_t rank, std::uint32_t sequence);
+  void say_stopped(const address& rank, const std::vector<protocol::lane_writers::said>& all);
+  void meet_feed(const mail& m, std::uint32_t answer);
+  void leave_dead(std::uint8_t group);
+  void reap(std::size_t index);
+  void tell_ended(const protocol::incarnation& life, protocol::process_end how);
+  bool may_be_outwaited(std::uint8_t group, std::uint8_t rank) const;
+  void outwait(std::uint8_t group, std::uint8_t rank);
+  void add_mapped(std::vector<action>& out) const;
+  void add_silences(std::vector<action>& out) const;
+
   // world_bytes.cpp
   std::size_t words_max() const;
   void save_devices(std::uint32_t*& at) const;
+  void save_mapped(std::uint32_t*& at) const;
+  void load_sequences(const std::uint32_t*& in);
+  void load_mapped(const std::uint32_t*& in);
 
   // commuting.cpp
   std::optional<std::uint8_t> owner_of(std::uint32_t who) const;
@@ -324,6 +270,7 @@ private:
   /// By group and life, four bits for each number that its pool has given: the request, from 1.
   /// Kept in reduced worlds; elsewhere empty.
   std::vector<std::uint32_t> owners_;
+  mapped_devices mapped_;
   bool healed_ = false;
   std::int64_t router_ms_ = 0; ///< the router's clock
   // Not part of the state.

@@ -72,7 +72,8 @@ mail get_mail(const std::uint32_t*& in) {
 std::size_t world::words_max() const {
   return 16 + groups_.size() * 3 + parties_.size() * 5 + mail_.size() * 5 + timers_.size() * 4
          + rows_.size() * 7 + sequences_.size() * 5 + clients_.size() + memory_.size()
-         + floors_.size() + owners_.size();
+         + floors_.size() + owners_.size() + mapped_.written.size() + mapped_.writers.size()
+         + mapped_.cut_off.size() + mapped_.met.size() + mapped_.dead.size() + 3;
 }
 
 void world::save(std::vector<std::uint32_t>& words) const {
@@ -132,7 +133,9 @@ void world::save_devices(std::uint32_t*& at) const {
     for (const std::uint32_t v :
          {s.home.group | std::uint32_t{s.home.life} << 8 | std::uint32_t{s.number} << 16, s.holder,
           s.payload, s.blocks,
-          s.ranks_done | (s.cancelling ? 0x100U : 0U) | (s.finished ? 0x200U : 0U)})
+          s.ranks_done | (s.cancelling ? 0x100U : 0U) | (s.finished ? 0x200U : 0U)
+            | (s.mapped ? 0x400U : 0U) | s.ending << 11 | s.asked << 15
+            | std::uint32_t{s.target.group} << 19 | std::uint32_t{s.target.life} << 22})
       out.put(v);
   for (const client_row& c : clients_)
     out.put(c.frames | std::uint32_t{c.outcome} << 8 | std::uint32_t{c.commits} << 16);
@@ -142,7 +145,39 @@ void world::save_devices(std::uint32_t*& at) const {
     out.put(f);
   for (const std::uint32_t o : owners_)
     out.put(o);
+  if (setup_->shape.mapped)
+    save_mapped(out.at);
   at = out.at;
+}
+
+void world::save_mapped(std::uint32_t*& at) const {
+  cursor out{at};
+  out.put(left_.silences);
+  for (const auto* numbers : {&mapped_.written, &mapped_.writers})
+    for (const std::uint32_t n : *numbers)
+      out.put(n);
+  for (const std::uint8_t c : mapped_.cut_off)
+    out.put(c);
+  for (const auto* sorted : {&mapped_.met, &mapped_.dead}) {
+    out.count(*sorted);
+    for (const std::uint32_t who : *sorted)
+      out.put(who);
+  }
+  at = out.at;
+}
+
+void world::load_mapped(const std::uint32_t*& in) {
+  left_.silences = static_cast<std::uint8_t>(*in++);
+  for (auto* numbers : {&mapped_.written, &mapped_.writers})
+    for (std::uint32_t& n : *numbers)
+      n = *in++;
+  for (std::uint8_t& c : mapped_.cut_off)
+    c = static_cast<std::uint8_t>(*in++);
+  for (auto* sorted : {&mapped_.met, &mapped_.dead}) {
+    sorted->resize(*in++);
+    for (std::uint32_t& who : *sorted)
+      who = *in++;
+  }
 }
 
 std::uint64_t world::fingerprint() const {
@@ -165,13 +200,27 @@ std::uint64_t world::fingerprint() const {
   return XXH3_64bits(all.data(), all.size());
 }
 
+void world::load_sequences(const std::uint32_t*& in) {
+  const auto byte = [](std::uint32_t v, int i) { return static_cast<std::uint8_t>(v >> 8 * i); };
+  sequences_.resize(*in++);
+  for (sequence_row& s : sequences_) {
+    s = {{byte(in[0], 0), byte(in[0], 1)}, static_cast<std::uint16_t>(in[0] >> 16), in[1], in[2],
+         in[3], byte(in[4], 0), (in[4] >> 8 & 1U) != 0, (in[4] >> 9 & 1U) != 0,
+         (in[4] >> 10 & 1U) != 0,
+         {static_cast<std::uint8_t>(in[4] >> 19 & 7U), static_cast<std::uint8_t>(in[4] >> 22 & 3U)},
+         static_cast<std::uint8_t>(in[4] >> 11 & 0xfU),
+         static_cast<std::uint8_t>(in[4] >> 15 & 0xfU)};
+    in += 5;
+  }
+}
+
 void world::load(const std::uint32_t*& in) {
   const auto byte = [](std::uint32_t v, int i) { return static_cast<std::uint8_t>(v >> 8 * i); };
   const std::uint32_t first = *in++;
   const std::uint32_t second = *in++;
   left_ = {byte(first, 0),  byte(first, 1),  byte(first, 2),
            byte(first, 3),  byte(second, 0), byte(second, 1),
-           static_cast<std::uint8_t>(second >> 25), byte(second, 2)};
+           static_cast<std::uint8_t>(second >> 25), byte(second, 2), 0};
   healed_ = (second >> 24 & 1U) != 0;
   router_ms_ = get64(in);
   for (group_row& g : groups_) {
@@ -200,12 +249,7 @@ void world::load(const std::uint32_t*& in) {
          in[3], in[4], in[5], in[6]};
     in += 7;
   }
-  sequences_.resize(*in++);
-  for (sequence_row& s : sequences_) {
-    s = {{byte(in[0], 0), byte(in[0], 1)}, static_cast<std::uint16_t>(in[0] >> 16), in[1], in[2],
-         in[3], byte(in[4], 0), (in[4] >> 8 & 1U) != 0, (in[4] >> 9 & 1U) != 0};
-    in += 5;
-  }
+  load_sequences(in);
   for (client_row& c : clients_) {
     c = {byte(*in, 0), byte(*in, 1), byte(*in, 2)};
     ++in;
@@ -216,6 +260,8 @@ void world::load(const std::uint32_t*& in) {
     f = *in++;
   for (std::uint32_t& o : owners_)
     o = *in++;
+  if (setup_->shape.mapped)
+    load_mapped(in);
   local_.clear();
   broken_.clear();
   cut_ = false;

@@ -62,7 +62,7 @@ std::string machines::open(const std::string& what, std::uint32_t lane) {
   const bool known = !std::holds_alternative<lane::nascent>(party.state)
                      && !std::holds_alternative<lane::retired>(party.state);
   const bool begins
-    = !known && floors_[lane % lanes_each].may_begin(peer, party.opening->blocks.front());
+    = !known && floors_[lane % lanes_each].may_begin({peer}, party.opening->blocks.front());
   if (begins != (what == "open"))
     return begins ? "the lane opens" : "the lane does not open";
   if (known || begins)
@@ -81,7 +81,7 @@ std::string machines::stop(const std::string& what, std::uint32_t lane) {
     step_lane(lane, *party.stopping);
     return agreed;
   }
-  floors_[lane % lanes_each].forbid(id_of(lane).source, party.stopping->fence);
+  floors_[lane % lanes_each].forbid(writer_of(id_of(lane)), party.stopping->fence);
   party.closed = !begun;
   return agreed;
 }
