@@ -78,7 +78,8 @@ private:
 class destination_role {
 public:
   destination_role(const setup& s, const std::vector<std::string>& words)
-    : load_(s.load), up_(pipe_to_starter()), source_(start_partner("source", words, s.source_namespace)),
+    : load_(s.load), up_(pipe_to_starter()),
+      source_(start_partner("source", words, s.source_namespace)),
       node_(side::destination, s.path, s.load) {
     auto peer = source_.pipe.receive_bytes();
     source_.pipe.send_bytes(node_.descriptor());

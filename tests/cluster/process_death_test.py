@@ -52,6 +52,14 @@ def ms_after(record, begin_ns):
     return (record["begin_ns"] - begin_ns) / 1e6
 
 
+def await_line(cluster, node, text):
+    """What a node says for people stands in the supervisor's log."""
+    def said():
+        with open(cluster.path("up.log"), encoding="utf-8") as log:
+            return f"{node}: {text}" in log.read()
+    require(wait_until(said, SEEN_S), f"{node} never said '{text}'")
+
+
 def long_request(**expect):
     return {"name": "long", "requests": [{"id": "long", "prompt_length": 64, "ignore_eos": True,
                                           "output_tokens": 3000, "expect": expect}]}
@@ -102,10 +110,30 @@ def stopped(bench):
         require_equal(len(records(cluster, "router", "node_lost")), 1, "losses of one life")
 
 
+def paused(bench):
+    """Longer than a channel waits for a word, shorter than a peer does."""
+    with Cluster(bench, "paused", file_of(60000)) as cluster:
+        pid = process_of(cluster.directory, VICTIM)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for node in ("P.0", "P.1"):
+                await_line(cluster, node, f"no channel to {VICTIM}")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        for node in ("P.0", "P.1"):
+            await_line(cluster, node, f"the channel to {VICTIM} is up again")
+        script = {"name": "after", "requests": [{"id": "after", "prompt_length": 64, "retries": 3,
+                                                 "expect": {"outcome": "completed"}}],
+                  "expect": {"free_equals_capacity": True, "trace_check": True}}
+        cluster.run(script).require_well("a request afterwards")
+        require_equal(records(cluster, "router", "node_lost"), [], "losses")
+
+
 def cases(_bench):
     yield "a rank that is killed while it decodes is lost by proof, and the rest ends", \
         killed_while_decoding
     yield "a rank that is stopped is lost for its silence, and called dead when it is", stopped
+    yield "a rank that pauses gets its channels back, and serves again", paused
 
 
 if __name__ == "__main__":
