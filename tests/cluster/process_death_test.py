@@ -122,7 +122,8 @@ def paused(bench):
             os.kill(pid, signal.SIGCONT)
         for node in ("P.0", "P.1"):
             await_line(cluster, node, f"the channel to {VICTIM} is up again")
-        script = {"name": "after", "requests": [{"id": "after", "prompt_length": 64, "retries": 3,
+        script = {"name": "after", "requests": [{"id": "after", "prompt_length": 64,
+                                                 "output_tokens": 8,
                                                  "expect": {"outcome": "completed"}}],
                   "expect": {"free_equals_capacity": True, "trace_check": True}}
         cluster.run(script).require_well("a request afterwards")

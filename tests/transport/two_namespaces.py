@@ -13,11 +13,13 @@ import contextlib
 import json
 import subprocess
 import sys
+import time
 
 SPACES = ("baton-source", "baton-destination")
 DEVICE = "link0"
 NET = "10.255.77"
 BITS_PER_GB = 8.0
+CARRIER_S = 10
 
 
 def run(*words, check=True):
@@ -43,10 +45,22 @@ def namespaces():
             for words in (("addr", "add", f"{NET}.{number}/24", "dev", DEVICE),
                           ("link", "set", DEVICE, "up"), ("link", "set", "lo", "up")):
                 run("ip", "-n", space, *words)
+        await_carrier()
         yield
     finally:
         for space in SPACES:
             run("ip", "netns", "del", space, check=False)
+
+
+def await_carrier():
+    """The kernel joins the ends of a pair a moment after both are up."""
+    deadline = time.monotonic() + CARRIER_S
+    for space in SPACES:
+        words = ("ip", "netns", "exec", space, "cat", f"/sys/class/net/{DEVICE}/operstate")
+        while run(*words).stdout.strip() != "up":
+            if time.monotonic() > deadline:
+                sys.exit(f"{DEVICE} has no carrier after {CARRIER_S} s")
+            time.sleep(0.05)
 
 
 def measure(baton, gbit, rounds):
