@@ -15,6 +15,7 @@
 #include "protocol/source_hold.hpp"
 #include "protocol/trace_record.hpp"
 
+#include <algorithm>
 #include <caf/io/middleman.hpp>
 #include <chrono>
 
@@ -23,6 +24,8 @@ namespace baton::actors {
 namespace {
 
 using namespace protocol;
+
+constexpr std::int64_t beats_before_timeout = 5;
 
 template <class... Ts>
 void add(caf::actor_system_config& config) {
@@ -73,7 +76,9 @@ void configure(caf::actor_system_config& config, std::int64_t heartbeat_ms,
   config.set("middleman.workers", std::size_t{1});
   config.set("middleman.enable-automatic-connections", false);
   const auto span = [](std::int64_t ms) { return caf::timespan(std::chrono::milliseconds(ms)); };
-  config.set("middleman.heartbeat-interval", span(heartbeat_ms));
+  // Our own heartbeats keep a connection busy; these are for one on which nobody says anything.
+  const std::int64_t beats_ms = std::max(heartbeat_ms, peer_timeout_ms / beats_before_timeout);
+  config.set("middleman.heartbeat-interval", span(beats_ms));
   config.set("middleman.connection-timeout", span(peer_timeout_ms));
 }
 

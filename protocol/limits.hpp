@@ -97,7 +97,7 @@ inline constexpr std::int64_t retention_ms_max = 60'000;
 
 // -- waits: at the bound the state is asked again, or the attempt ends ----------------------------
 
-inline constexpr std::int64_t heartbeat_ms_default = 200;
+inline constexpr std::int64_t heartbeat_ms_default = 500;
 /// A busy host delays heartbeats by seconds; a dead process is noticed at once, by other means.
 inline constexpr std::int64_t peer_timeout_ms_default = 5'000;
 inline constexpr std::int64_t peer_timeout_ms_max = 60'000;

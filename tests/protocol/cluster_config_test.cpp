@@ -30,7 +30,7 @@ TEST_CASE("a short file gets sensible defaults") {
   CHECK(c.integrity == integrity_check::all);
   CHECK(c.kv.dtype == kv_dtype::bf16);
   CHECK(c.inflight_bytes == 256ULL * 1024 * 1024);
-  CHECK(c.heartbeat_ms == 200);
+  CHECK(c.heartbeat_ms == 500);
   CHECK(c.peer_timeout_ms == 5000);
   CHECK_FALSE(c.allow_faults);
   CHECK(c.trace);
