@@ -84,6 +84,9 @@ void describe(CLI::App& app, const bench_entry& entry, arguments& args) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   if (entry.paths == byte_paths) {
+    bench->add_option("--integrity", args.integrity, "which pieces are digested and checked")
+      ->check(CLI::IsMember({"off", "sampled", "all"}))
+      ->capture_default_str();
     bench->add_option("--device", args.device, "network device of path tcp, of this name on both "
                                                "sides (default: the loopback one)");
     bench->add_option("--source-namespace", args.source_namespace,

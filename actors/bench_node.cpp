@@ -48,7 +48,8 @@ const node_name peer_name{"peer"};
 bench_node::bench_node(side here, path_kind path, const workload& load)
   : side_(here), load_(load), memory_(make_arena(path, load.bytes())),
     order_(order_of(here, load)), named_(order_of(side::destination, load)) {
-  auto made = make_ucx(path, life_of(here), memory_, {}, [this](transfer_event e) { record(e); });
+  auto made = make_ucx(path, life_of(here), memory_, {}, [this](transfer_event e) { record(e); },
+                       load.check);
   if (!made)
     give_up(made.error().text);
   endpoint_ = std::move(made.value());

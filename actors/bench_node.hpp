@@ -19,6 +19,7 @@ struct workload {
   std::uint64_t block_bytes = 5ULL << 19;
   std::uint32_t short_lane_blocks = 0; ///< of one further lane
   bool neighbouring = false; ///< a lane's blocks follow each other in memory; else in no order
+  transport::integrity check = transport::integrity::off;
 
   std::uint32_t blocks() const { return lanes * blocks_per_lane + short_lane_blocks; }
   std::uint64_t bytes() const { return blocks() * block_bytes; }

@@ -82,6 +82,7 @@ setup setup_of(const rates_arguments& args, const workload& load) {
   s.path = args.path == "shared_arena" ? path_kind::shared_arena : path_kind::pull;
   s.load = load;
   s.load.neighbouring = args.neighbouring;
+  s.load.check = integrity_named(args.integrity);
   s.source_namespace = args.source_namespace;
   return s;
 }
@@ -117,6 +118,8 @@ int compare_rates(const char* name, const rates_arguments& args, const workload&
     ranks cluster(setup_of(args, load), args.ranks);
     m.path = what == step::raw ? "raw" + cluster.path().substr(cluster.path().find(' '))
                                : cluster.path();
+    if (args.integrity != "off")
+      m.path += ", integrity " + args.integrity;
     const double gigabytes = static_cast<double>(load.bytes()) * args.ranks / 1e9;
     for (std::uint32_t round = 0; round <= args.rounds; ++round) {
       cpu_seconds unused;

@@ -12,6 +12,7 @@ struct rates_arguments {
   std::uint32_t rounds = 5;
   std::uint32_t shrink = 1; ///< divides the count of blocks
   bool neighbouring = false;
+  std::string integrity = "off"; ///< or "sampled", "all"
   std::string device;           ///< network device of path "tcp"; empty: the loopback one
   std::string source_namespace; ///< network namespace of the sources; empty: this one
 };

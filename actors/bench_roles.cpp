@@ -213,6 +213,13 @@ private:
 
 } // namespace
 
+transport::integrity integrity_named(const std::string& name) {
+  for (const auto check : {transport::integrity::sampled, transport::integrity::all})
+    if (name == transport::to_string(check))
+      return check;
+  return transport::integrity::off;
+}
+
 std::vector<std::string> to_arguments(const setup& s) {
   return {"--path",        transport::to_string(s.path),
           "--lanes",       std::to_string(s.load.lanes),
@@ -220,6 +227,7 @@ std::vector<std::string> to_arguments(const setup& s) {
           "--block-bytes", std::to_string(s.load.block_bytes),
           "--short",       std::to_string(s.load.short_lane_blocks),
           "--neighbours",  s.load.neighbouring ? "1" : "0",
+          "--integrity",   transport::to_string(s.load.check),
           "--source-in",   s.source_namespace};
 }
 
@@ -238,6 +246,8 @@ setup from_arguments(const std::vector<std::string>& words) {
       s.load.block_bytes = std::stoull(value);
     else if (name == "--short")
       s.load.short_lane_blocks = static_cast<std::uint32_t>(std::stoul(value));
+    else if (name == "--integrity")
+      s.load.check = integrity_named(value);
     else if (name == "--source-in")
       s.source_namespace = value;
     else if (name == "--neighbours")

@@ -32,6 +32,9 @@ struct setup {
   std::string source_namespace; ///< network namespace of the sources; empty: this one
 };
 
+/// The inverse of its name; `off` for any other word.
+transport::integrity integrity_named(const std::string& name);
+
 /// As arguments of a partner, and back.
 std::vector<std::string> to_arguments(const setup& s);
 setup from_arguments(const std::vector<std::string>& words);

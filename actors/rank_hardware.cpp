@@ -84,6 +84,15 @@ transport::path_kind kind_of(hand_off_path path) {
   return transport::path_kind::loopback;
 }
 
+transport::integrity check_of(integrity_check asked) {
+  switch (asked) {
+  case integrity_check::off: return transport::integrity::off;
+  case integrity_check::sampled: return transport::integrity::sampled;
+  case integrity_check::all: break;
+  }
+  return transport::integrity::all;
+}
+
 transport::endpoint_limits limits_of(const cluster_config& cluster) {
   transport::endpoint_limits l;
   l.inflight_bytes_max = cluster.inflight_bytes;
@@ -214,8 +223,7 @@ failure rank_hardware::make_device(const group_config& group) {
 failure rank_hardware::make_endpoint(transport::hub& hub) {
   const auto& cluster = node_.cluster;
   const auto limits = limits_of(cluster);
-  const auto check = cluster.integrity == integrity_check::all ? transport::integrity::all
-                                                               : transport::integrity::off;
+  const auto check = check_of(cluster.integrity);
   auto sink = [this](transport::transfer_event e) { transfer_port_.deliver(std::move(e)); };
   auto made = cluster.path == hand_off_path::loopback
                 ? transport::make_loopback(hub, node_.name, node_.life, *arena_, limits, sink,

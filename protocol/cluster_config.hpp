@@ -21,8 +21,8 @@ namespace baton::protocol {
 /// How payload moves between groups. `in_place`: it does not, the prefill ranks compute into the
 /// memory of the decode ranks. `loopback`: inside one process, for tests.
 enum class hand_off_path : std::uint8_t { pull, shared_arena, in_place, loopback };
-/// Whether each piece is digested and checked where it lands.
-enum class integrity_check : std::uint8_t { off, all };
+/// Which pieces are digested, and checked where they land: none, one in 16, each.
+enum class integrity_check : std::uint8_t { off, sampled, all };
 enum class kv_dtype : std::uint8_t { f32, bf16 };
 enum class group_role : std::uint8_t { prefill, decode, mixed };
 

@@ -15,6 +15,7 @@ inline constexpr json_word<hand_off_path> path_words[] = {
 
 inline constexpr json_word<integrity_check> integrity_words[] = {
   {"off", integrity_check::off},
+  {"sampled", integrity_check::sampled},
   {"all", integrity_check::all},
 };
 

@@ -4,6 +4,23 @@
 
 namespace baton::transport {
 
+const char* to_string(integrity check) {
+  switch (check) {
+  case integrity::off: return "off";
+  case integrity::sampled: return "sampled";
+  case integrity::all: break;
+  }
+  return "all";
+}
+
+bool is_digested(integrity check, const lane_id& lane, std::uint32_t piece, bool is_payload) {
+  if (check != integrity::sampled)
+    return check == integrity::all;
+  const std::uint64_t drawn_from[] = {lane.reservation.owner.low, lane.reservation.number,
+                                      lane.source.value, lane.destination.value, piece};
+  return is_payload || XXH3_64bits(drawn_from, sizeof drawn_from) % digest_sample == 0;
+}
+
 std::uint64_t digest_of(const std::byte* bytes, std::size_t size) {
   return XXH3_64bits(bytes, size);
 }

@@ -100,7 +100,8 @@ bool engine::fits_window(const peer_record& peer, std::uint64_t bytes,
 }
 
 void engine::add_digest(queued_offer& offer) {
-  if (setup_.check == integrity::all && !offer.digest)
+  if (is_digested(setup_.check, offer.lane, offer.piece, offer.payload != nullptr)
+      && !offer.digest)
     offer.digest = digest_of(offer.payload ? offer.payload->data() : setup_.memory->base(),
                              offer.where);
 }

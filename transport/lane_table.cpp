@@ -119,7 +119,7 @@ failure lane_table::compare(const lane_record& lane, const incarnation& source,
                                          : lane.grant.pieces[offered.piece].where.total_bytes();
   if (total != offered.total_bytes)
     return field_differs(reason::bad_input, "total_bytes", total, offered.total_bytes);
-  if (check_ == integrity::all && !offered.digest)
+  if (is_digested(check_, offered.lane, offered.piece, is_payload) && !offered.digest)
     return {reason::bad_input, "offer: digest: required here, none offered"};
   return check_parts(offered);
 }
@@ -200,13 +200,13 @@ void lane_table::forget_part(const part_key& key) {
 
 failure lane_table::verify(lane_record& lane, std::uint32_t piece,
                            const piece_progress& progress) {
-  if (check_ == integrity::off)
+  const bool is_payload = piece >= lane.grant.pieces.size();
+  if (!is_digested(check_, lane.grant.lane, piece, is_payload))
     return {};
   const landing_place place = place_in(lane, piece);
   const std::uint64_t found = digest_of(place.base, place.where);
   if (found == progress.digest)
     return {};
-  const bool is_payload = piece >= lane.grant.pieces.size();
   const block_ref block = is_payload ? block_ref{} : lane.grant.pieces[piece].block;
   return {reason::corrupt, is_payload ? "payload: digest differs"
                                       : "block " + number(block.block.value) + " generation "

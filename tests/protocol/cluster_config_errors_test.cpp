@@ -95,7 +95,7 @@ TEST_CASE("each mistake in the rest of a cluster file names file, field and reas
   check_each({
     {"/grups", json::array(), "grups: unknown field; did you mean groups?"},
     {"/path", "push", "path: expected pull, shared_arena, in_place or loopback, got \"push\""},
-    {"/integrity", true, "integrity: expected off or all, got true"},
+    {"/integrity", true, "integrity: expected off, sampled or all, got true"},
     {"/kv", {{"dtype", "fp8"}}, "kv.dtype: expected f32 or bf16, got \"fp8\""},
     {"/kv", {{"block_tokens", 0}}, "kv.block_tokens: expected 1 to 256, got 0"},
     {"/executor/kind", "gpt", "executor.kind: expected llama or synthetic, got \"gpt\""},

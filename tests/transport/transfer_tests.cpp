@@ -165,10 +165,28 @@ TEST_CASE_TEMPLATE("a small window moves everything all the same", P, over_loopb
   CHECK(std::memcmp(nodes.source->at(0), nodes.destination->at(0), 40 * 50'000) == 0);
 }
 
-TEST_CASE_TEMPLATE("a digest follows every piece where integrity is on", P, over_loopback,
+TEST_CASE("where integrity is sampled one piece in sixteen is digested, in each lane other ones") {
+  std::uint32_t digested = 0;
+  std::uint32_t alike = 0;
+  for (std::uint32_t piece = 0; piece < 1600; ++piece) {
+    const bool here = is_digested(integrity::sampled, lane_numbered(1), piece, false);
+    const bool there = is_digested(integrity::sampled, lane_numbered(2), piece, false);
+    digested += here ? 1 : 0;
+    alike += here && there ? 1 : 0;
+    CHECK(is_digested(integrity::sampled, lane_numbered(1), piece, true));
+    CHECK(is_digested(integrity::all, lane_numbered(1), piece, false));
+    CHECK_FALSE(is_digested(integrity::off, lane_numbered(1), piece, true));
+  }
+  CHECK(digested > 50);
+  CHECK(digested < 200);
+  CHECK(alike < digested / 2);
+}
+
+TEST_CASE_TEMPLATE("a digest follows the pieces that integrity asks for", P, over_loopback,
                    over_pull, over_shared_arena) {
   node_options options;
-  options.check = integrity::all;
+  SUBCASE("all") { options.check = integrity::all; }
+  SUBCASE("sampled") { options.check = integrity::sampled; }
   options.limits.message_bytes_max = 100'000;
   node_pair nodes(P::path, options);
   lane_grant grant = plain_grant(lane_numbered(6), nodes.source->life, 8, 250'000);
