@@ -138,6 +138,23 @@ def lost_trace(bench):
 
 def status_of_a_cluster(bench):
     with Cluster(bench, "status", TEACHING) as cluster:
+def another_run_at_its_ports(bench):
+    """The directory is left over, its ports are another cluster's by now: nobody asks that one."""
+    with Cluster(bench, "first", TEACHING) as first:
+        ports = read_json(first.path("cluster.json"))["ports"]
+        file = write_json(bench.path("same_ports.json"), dict(read_json(TEACHING), ports=ports))
+        stale = bench.path("stale_ports")
+        up = command(bench, "up", file, "--dir", stale, "--detach")
+        require_equal(up.code, 1, f"exit code of baton up ({up.tail()})")
+        for words in (["run", "--prompt", "x"], ["status"]):
+            asked = command(bench, *words, "--dir", stale)
+            require_refused(asked, USAGE, "is another run of cluster 'teaching'")
+            require("prompt-" not in asked.out, f"it was served: {asked.out}")
+        first.run(HELLO).require_well("the first afterwards")
+        os.remove(os.path.join(stale, "run_id"))
+        require_refused(command(bench, "status", "--dir", stale), USAGE, "run_id")
+
+
         cluster.run(HELLO, "--drain").require_well("a request")
         shown = command(bench, "status", "--dir", cluster.directory)
         require_equal(shown.code, 0, f"exit code of status ({shown.tail()})")
@@ -264,3 +281,5 @@ def cases(_bench):
 
 if __name__ == "__main__":
     sys.exit(play("command_line", __doc__, cases))
+    yield "a run directory whose ports are another run's by now is told apart", (
+        another_run_at_its_ports)
