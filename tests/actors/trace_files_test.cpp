@@ -260,3 +260,18 @@ TEST_CASE("a quantile is the smallest value that enough values do not exceed") {
   CHECK(samples.quantile_ns(90) == 90);
   CHECK(samples.quantile_ns(99) == 99);
 }
+TEST_CASE("a record that cannot be read is counted by stats, and shown and returned by show") {
+  run_directory run(record_hand_offs({}));
+  std::string& text = run.text("router.trace.jsonl"); // looks like a record from outside only
+  const std::size_t line = text.find("\"message\":\"open_request\"", text.find("open_request") + 1);
+  REQUIRE(line != std::string::npos);
+  const std::size_t after = text.find("\"effects\":[", line);
+  text.replace(after, 11, "\"effects\":{");
+  run.write();
+  const auto files = opened(run);
+  CHECK(files->broken().empty());
+  const trace_stats stats = gather_stats(*files);
+  CHECK(stats.unreadable == 1);
+  CHECK(stats.first_unreadable.text.find("router.trace.jsonl:") == 0);
+}
+

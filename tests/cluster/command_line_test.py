@@ -136,23 +136,17 @@ def lost_trace(bench):
     require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
 
 
-def status_of_a_cluster(bench):
-    with Cluster(bench, "status", TEACHING) as cluster:
-def another_run_at_its_ports(bench):
-    """The directory is left over, its ports are another cluster's by now: nobody asks that one."""
-    with Cluster(bench, "first", TEACHING) as first:
-        ports = read_json(first.path("cluster.json"))["ports"]
-        file = write_json(bench.path("same_ports.json"), dict(read_json(TEACHING), ports=ports))
-        stale = bench.path("stale_ports")
-        up = command(bench, "up", file, "--dir", stale, "--detach")
-        require_equal(up.code, 1, f"exit code of baton up ({up.tail()})")
-        for words in (["run", "--prompt", "x"], ["status"]):
-            asked = command(bench, *words, "--dir", stale)
-            require_refused(asked, USAGE, "is another run of cluster 'teaching'")
-            require("prompt-" not in asked.out, f"it was served: {asked.out}")
-        first.run(HELLO).require_well("the first afterwards")
-        os.remove(os.path.join(stale, "run_id"))
-        require_refused(command(bench, "status", "--dir", stale), USAGE, "run_id")
+def unreadable_trace(bench):
+    with Cluster(bench, "unreadable", TEACHING) as cluster:
+        cluster.run(HELLO).require_well("a request")
+    with open(cluster.path("D3.1.trace.jsonl"), "r+", encoding="utf-8") as file:
+        lines = file.readlines()
+        file.seek(0)
+        file.writelines(lines[:1] + ["{\n"] + lines[1:])
+    for words in (["stats"], ["show", "hello"]):
+        shown = command(bench, "trace", *words, cluster.directory)
+        require_refused(shown, 1, "unreadable: D3.1.trace.jsonl:2")
+        require("hello" in shown.out or "bytes landed" in shown.out, f"nothing shown: {shown.out}")
 
 
         cluster.run(HELLO, "--drain").require_well("a request")
@@ -283,3 +277,4 @@ if __name__ == "__main__":
     sys.exit(play("command_line", __doc__, cases))
     yield "a run directory whose ports are another run's by now is told apart", (
         another_run_at_its_ports)
+    yield "an unreadable line is said by every reader of traces", unreadable_trace
