@@ -4,6 +4,7 @@
 #include "gpu/cpu/cpu_device.hpp"
 #include "gpu/cpu/llama_executor.hpp"
 #include "gpu/synthetic_executor.hpp"
+#include "protocol/cluster_config_check.hpp"
 #include "transport/ucx.hpp"
 
 #include <filesystem>
@@ -164,10 +165,6 @@ failure rank_hardware::make_arena(const group_config& group) {
   const bool maps = path == hand_off_path::in_place && group.role == group_role::prefill;
   const group_config& owner = maps ? peer_group(node_.cluster, group) : group;
   const std::uint32_t blocks = blocks_of_pool(owner.pool, block_bytes());
-  if (blocks == 0)
-    return {reason::bad_input, "cluster.json: groups." + owner.name.value
-                                 + ".pool_bytes: too little for one block of "
-                                 + std::to_string(block_bytes()) + " bytes on all ranks"};
   const std::uint64_t bytes = blocks * gpu::block_bytes(shape_);
   const bool shared = path == hand_off_path::shared_arena || path == hand_off_path::in_place;
   auto arena = maps     ? transport::arena::reserve_window(bytes)
@@ -188,6 +185,9 @@ failure rank_hardware::join_group(const group_config& group, const std::string& 
   limits.wait_ms = limits::group_form_wait_ms_max;
   auto joined = gpu::join_shared_group(group_memory_name(run_id, group.name), node_.rank.value,
                                        group.ranks, limits);
+  for (const group_config* g : {&group, &owner})
+    if (const std::string why = wrong_pool(g->pool, block_bytes()); !why.empty())
+      return {reason::bad_input, "cluster.json: groups." + g->name.value + ".pool_bytes: " + why};
   if (!joined)
     return joined.error();
   group_ = std::move(joined.value());
