@@ -53,7 +53,7 @@ int up_main(int argc, char** argv) {
   std::string dir = "run";
   bool detached = false;
   CLI::App app{"Starts every node of a cluster file on this host, one process each, and watches "
-               "over them until SIGINT or SIGTERM.",
+               "over them until SIGINT, SIGTERM or SIGHUP.",
                "baton up"};
   app.add_option("cluster", file, "cluster file, such as deploy/cluster/teaching.json")->required();
   app.add_option("--dir", dir, "run directory: resolved cluster file, traces, logs")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How clusters end: by signals, and when their readers go.
+"""How clusters and clients end: by signals, closed terminals, readers that go.
 
     endings_test.py BATON
 """
@@ -19,11 +19,17 @@ def require_forms(bench, directory):
     require(hello_succeeds(bench, directory, STOP_S), f"no request succeeded in {STOP_S} s")
 
 
-def attached(bench, directory):
+def with_hang_up(action):
+    """For `preexec_fn`: whoever started this program may ignore SIGHUP, which children inherit."""
+    return lambda: signal.signal(signal.SIGHUP, action)
+
+
+def attached(bench, directory, hang_up=signal.SIG_DFL):
     """`baton up` that stays in front; its output goes to a file that is looked at."""
     with open(bench.path("up.out"), "wb") as out:
         return subprocess.Popen([bench.baton, "up", TEACHING, "--dir", directory], cwd=ROOT,
-                                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+                                stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                preexec_fn=with_hang_up(hang_up))
 
 
 def end(up, directory):
@@ -60,6 +66,62 @@ def signal_case(number, when):
         finally:
             end(up, directory)
     return f"{number.name} while {when} ends baton up with 0 and no process left", body
+
+
+def closed_terminal(bench):
+    """The whole job hears of it, as from a shell: nodes write their traces out all the same."""
+    directory = bench.path("terminal")
+    with open(bench.path("up.out"), "wb") as out:
+        up = subprocess.Popen([bench.baton, "up", TEACHING, "--dir", directory], cwd=ROOT,
+                              stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                              start_new_session=True, preexec_fn=with_hang_up(signal.SIG_DFL))
+    try:
+        require_forms(bench, directory)
+        os.killpg(up.pid, signal.SIGHUP)
+        require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
+        require_equal(processes_of(directory), [], "processes left")
+        checked = command(bench, "trace", "check", directory)
+        require_equal(checked.code, 0, f"exit code of trace check ({checked.tail()})")
+        require("was not closed" not in checked.out, f"a trace was cut: {checked.out}")
+    finally:
+        end(up, directory)
+
+
+def ignored_hang_up(bench):
+    directory = bench.path("nohup")
+    up = attached(bench, directory, hang_up=signal.SIG_IGN)
+    try:
+        require(wait_until(lambda: shows(bench, "cluster formed"), STOP_S), "up never formed")
+        for pid in processes_of(directory):
+            os.kill(pid, signal.SIGHUP)
+        asked = command(bench, "run", HELLO, "--dir", directory)
+        require_equal(asked.code, 0, f"exit code of baton run ({asked.tail()})")
+        require_equal(len(processes_of(directory)), 6, "processes of the cluster")
+        require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
+        require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
+    finally:
+        end(up, directory)
+
+
+def hung_up_client(bench):
+    with Cluster(bench, "client", TEACHING) as cluster:
+        client = subprocess.Popen([bench.baton, "run", "--dir", cluster.directory, "--prompt", "x",
+                                   "--output-tokens", "4000", "--stream"], cwd=ROOT,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL,
+                                  preexec_fn=with_hang_up(signal.SIG_DFL))
+        try:
+            with client.stdout:
+                require(client.stdout.read(1), "the client's first text")
+            client.send_signal(signal.SIGHUP)
+            require_equal(client.wait(timeout=STOP_S), -signal.SIGHUP, "exit code of baton run")
+        except subprocess.TimeoutExpired as late:
+            raise Failed(f"baton run has not ended {STOP_S} s after SIGHUP") from late
+        finally:
+            client.kill()
+            client.wait()
+        cluster.run({"name": "after", "requests": [{"id": "x", "prompt": "x", "output_tokens": 4}],
+                     "expect": {"free_equals_capacity": True}}).require_well("another client")
 
 
 def killed_supervisor(bench):
@@ -129,9 +191,12 @@ def shared_memory_goes(bench):
 
 
 def cases(_bench):
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         for when in ("forming", "formed"):
             yield signal_case(number, when)
+    yield "a terminal that closes ends baton up and its nodes in order", closed_terminal
+    yield "a cluster that was told to ignore SIGHUP goes on", ignored_hang_up
+    yield "SIGHUP ends baton run, and nothing of it stays", hung_up_client
     yield "a start that is interrupted at any moment ends soon and leaves nothing", (
         interrupted_starts)
     yield "nodes do not outlive a supervisor that is killed, and the next may start", (
