@@ -60,12 +60,42 @@ def bad_cluster_files(bench):
                     "cut.json")
     require_refused(command(bench, "up", bench.path("absent.json"), "--dir", bench.path("bad")),
                     USAGE, "absent.json")
-    model = write_json(bench.path("model.json"),
-                       dict(good, executor={"kind": "llama", "model": "no/such/model"}))
-    ended = command(bench, "up", model, "--dir", bench.path("model"), "--detach")
-    require_equal(ended.code, 1, f"exit code when a node cannot start ({ended.tail()})")
-    require("no/such/model" in ended.out, f"the model is not named: {ended.out}")
-    require_equal(processes_of(bench.path("model")), [], "processes left")
+
+
+def clusters_that_cannot_start(bench):
+    """What only the model's own files tell is said by the nodes."""
+    good = read_json(TEACHING)
+    prefill, decode = good["groups"]
+    large = {key: value for key, value in decode.items() if key != "pool_blocks"}
+    large["pool_bytes"] = "65GiB"
+    plants = {
+        "no/such/model": dict(good, executor={"kind": "llama", "model": "no/such/model"}),
+        "groups.D3.pool_bytes: expected at most 4194304 blocks of 16384 bytes": (
+            dict(good, groups=[prefill, large])),
+        "inflight_bytes: expected at least 8192, which": (
+            dict(good, inflight_bytes=8191, offer_window_bytes=8191)),
+        "inflight_bytes: expected at least 16384, which": (
+            dict(good, groups=[prefill, dict(decode, ranks=1)], inflight_bytes=16383,
+                 offer_window_bytes=16383))}
+    for text, content in plants.items():
+        file = write_json(bench.path("cannot.json"), content)
+        ended = command(bench, "up", file, "--dir", bench.path("cannot"), "--detach")
+        require_equal(ended.code, 1, f"exit code when a node cannot start ({ended.tail()})")
+        require(text in ended.out, f"it does not say '{text}': {ended.out}")
+        require_equal(processes_of(bench.path("cannot")), [], "processes left")
+
+
+def smallest_budgets(bench):
+    """The least that is accepted serves prompts of many blocks, with equal degrees and others."""
+    prompt = {"id": "long", "prompt_length": 300, "output_tokens": 4,
+              "expect": {"outcome": "completed"}}
+    good = read_json(TEACHING)
+    prefill, decode = good["groups"]
+    for ranks, least in (((2, 2), 8192), ((2, 1), 16384), ((1, 2), 8192)):
+        groups = [dict(prefill, ranks=ranks[0]), dict(decode, ranks=ranks[1])]
+        content = dict(good, groups=groups, inflight_bytes=least, offer_window_bytes=least)
+        with Cluster(bench, f"least_{ranks[0]}to{ranks[1]}", content) as cluster:
+            cluster.run({"name": "long", "requests": [prompt]}).require_well(f"{ranks} ranks")
 
 
 def bad_scripts(bench):
@@ -108,6 +138,23 @@ def two_in_one_directory(bench):
         cluster.run(HELLO).require_well("the first afterwards")
 
 
+def another_run_at_its_ports(bench):
+    """The directory is left over, its ports are another cluster's by now: nobody asks that one."""
+    with Cluster(bench, "first", TEACHING) as first:
+        ports = read_json(first.path("cluster.json"))["ports"]
+        file = write_json(bench.path("same_ports.json"), dict(read_json(TEACHING), ports=ports))
+        stale = bench.path("stale_ports")
+        up = command(bench, "up", file, "--dir", stale, "--detach")
+        require_equal(up.code, 1, f"exit code of baton up ({up.tail()})")
+        for words in (["run", "--prompt", "x"], ["status"]):
+            asked = command(bench, *words, "--dir", stale)
+            require_refused(asked, USAGE, "is another run of cluster 'teaching'")
+            require("prompt-" not in asked.out, f"it was served: {asked.out}")
+        first.run(HELLO).require_well("the first afterwards")
+        os.remove(os.path.join(stale, "run_id"))
+        require_refused(command(bench, "status", "--dir", stale), USAGE, "run_id")
+
+
 def killed_client(bench):
     """What it owed dies with it: another client, then and later, finds the trace in order."""
     with Cluster(bench, "killed", TEACHING) as cluster:
@@ -134,6 +181,9 @@ def lost_trace(bench):
     checked = command(bench, "trace", "check", cluster.directory)
     require_equal(checked.code, 1, f"exit code of trace check ({checked.tail()})")
     require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
+    for words in (["stats"], ["show", "hello"]):
+        require_refused(command(bench, "trace", *words, cluster.directory), 1,
+                        "has no trace of D3.1")
 
 
 def unreadable_trace(bench):
@@ -149,6 +199,8 @@ def unreadable_trace(bench):
         require("hello" in shown.out or "bytes landed" in shown.out, f"nothing shown: {shown.out}")
 
 
+def status_of_a_cluster(bench):
+    with Cluster(bench, "status", TEACHING) as cluster:
         cluster.run(HELLO, "--drain").require_well("a request")
         shown = command(bench, "status", "--dir", cluster.directory)
         require_equal(shown.code, 0, f"exit code of status ({shown.tail()})")
@@ -257,12 +309,17 @@ def cases(_bench):
     yield "--help of each command exits 0", help_of_each_command
     yield "wrong arguments exit 2", wrong_arguments
     yield "a bad cluster file is refused by file and field", bad_cluster_files
+    yield "a cluster that cannot start says why", clusters_that_cannot_start
+    yield "the smallest budget of bytes in flight serves long prompts", smallest_budgets
     yield "a bad script is refused by file and field", bad_scripts
     yield "expectations that fail exit 1, and a script that is not over in time 3", (
         expectations_that_fail)
     yield "a second cluster in one directory is refused", two_in_one_directory
+    yield "a run directory whose ports are another run's by now is told apart", (
+        another_run_at_its_ports)
     yield "a client that is killed leaves nothing that the trace check minds", killed_client
     yield "a node's trace that is lost is missed", lost_trace
+    yield "an unreadable line is said by every reader of traces", unreadable_trace
     yield "status shows pools, bytes and paths, and who does not answer", status_of_a_cluster
     yield "each bench says one JSON object", small_benches
     yield "without a cluster every command says so", without_a_cluster
@@ -275,6 +332,3 @@ def cases(_bench):
 
 if __name__ == "__main__":
     sys.exit(play("command_line", __doc__, cases))
-    yield "a run directory whose ports are another run's by now is told apart", (
-        another_run_at_its_ports)
-    yield "an unreadable line is said by every reader of traces", unreadable_trace
