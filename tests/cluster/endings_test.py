@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How clusters and clients end: by signals, closed terminals, readers that go.
+"""How clusters and clients end: by signals, closed terminals, readers that go, and `baton down`.
 
     endings_test.py BATON
 """
@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 
-from cases import ROOT, Failed, play, require, require_equal
+from cases import ROOT, Failed, Skipped, play, require, require_equal
 from cluster import (Cluster, command, hello_succeeds, processes_of, read_json, sweep, wait_until,
                      write_json, HELLO, TEACHING)
 
 STOP_S = 20
+NOBODY = 65534
 
 
 def require_forms(bench, directory):
@@ -124,6 +125,27 @@ def hung_up_client(bench):
                      "expect": {"free_equals_capacity": True}}).require_well("another client")
 
 
+def stopped_by_a_stranger(bench):
+    if os.geteuid() != 0:
+        raise Skipped("only root can ask as somebody else")
+    with Cluster(bench, "stranger", TEACHING) as cluster:
+        def down():
+            return subprocess.run([bench.baton, "down", "--dir", cluster.directory], cwd="/",
+                                  user=NOBODY, group=NOBODY, capture_output=True, timeout=STOP_S,
+                                  stdin=subprocess.DEVNULL, text=True, check=False)
+        try:
+            refused = down()
+        except PermissionError as why:
+            raise Skipped(f"nobody else can start {bench.baton}") from why
+        require_equal(refused.returncode, 1, "exit code of baton down")
+        require("cannot be stopped: Operation not permitted" in refused.stderr, refused.stderr)
+        os.chmod(cluster.path("up.pid"), 0o600)
+        hidden = down()
+        require_equal(hidden.returncode, 1, "exit code of baton down")
+        require("up.pid: Permission denied" in hidden.stderr, hidden.stderr)
+        cluster.run(HELLO).require_well("the cluster afterwards")
+
+
 def killed_supervisor(bench):
     directory = bench.path("killed")
     up = attached(bench, directory)
@@ -197,6 +219,7 @@ def cases(_bench):
     yield "a terminal that closes ends baton up and its nodes in order", closed_terminal
     yield "a cluster that was told to ignore SIGHUP goes on", ignored_hang_up
     yield "SIGHUP ends baton run, and nothing of it stays", hung_up_client
+    yield "baton down by somebody without permission says so at once", stopped_by_a_stranger
     yield "a start that is interrupted at any moment ends soon and leaves nothing", (
         interrupted_starts)
     yield "nodes do not outlive a supervisor that is killed, and the next may start", (
