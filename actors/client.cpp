@@ -1,6 +1,7 @@
 #include "actors/client.hpp"
 
 #include "actors/client_messages.hpp"
+#include "actors/right_router.hpp"
 #include "actors/shell.hpp"
 #include "actors/status_messages.hpp"
 #include "protocol/assert.hpp"
@@ -54,16 +55,11 @@ public:
     record_plain(header, e, {});
     if (stage_ != stage::asking)
       return;
-    if (e.cluster != node().cluster.name) {
-      error_ = {reason::bad_input, where() + " is cluster '" + e.cluster + "', not '"
-                                     + node().cluster.name + "'"};
+    error_ = check_router(node(), where(), e, router);
+    if (error_)
       end(run_end::not_connected);
-    } else if (!router) {
-      error_ = {reason::internal, where() + " has no router"};
-      end(run_end::not_connected);
-    } else {
+    else
       play(router);
-    }
   }
 
   void on_message(const message_header& header, const handle&, request_accepted& e) {

@@ -249,11 +249,13 @@ struct ask_router {
 struct router_is {
   std::uint32_t version = 1;
   std::string cluster;
+  std::string run_id; ///< of this start: a later one may have the name and the ports
 
   static constexpr const char* type = "router_is";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("version", s.version), field("cluster", s.cluster));
+    return std::make_tuple(field("version", s.version), field("cluster", s.cluster),
+                           field("run_id", s.run_id));
   }
 };
 

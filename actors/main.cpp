@@ -1,5 +1,6 @@
 // The one program: `baton COMMAND ...`. Each command parses its own arguments.
 #include "actors/bench_command.hpp"
+#include "actors/hang_up.hpp"
 #include "actors/node_process.hpp"
 #include "actors/run_command.hpp"
 #include "actors/status_command.hpp"
@@ -47,6 +48,7 @@ int said(int code) {
 } // namespace
 
 int main(int argc, char** argv) {
+  baton::actors::restore_hang_up();
   if (argc < 2)
     return usage(std::cerr, 2);
   const std::string name = argv[1];

@@ -80,6 +80,7 @@ struct node_context {
   protocol::node_name name;
   protocol::incarnation life;
   protocol::cluster_config cluster;
+  std::string run_id; ///< of the run directory
   std::unique_ptr<trace_recorder> trace; ///< null: tracing is off
   peer_directory peers;
   actor_counts counts;

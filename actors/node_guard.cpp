@@ -103,7 +103,8 @@ public:
   }
 
   void on_message(const message_header&, const handle&, ask_router&) {
-    send_to(sender(), router_is{message_version, node().cluster.name}, setup_.own.router);
+    send_to(sender(), router_is{message_version, node().cluster.name, node().run_id},
+            setup_.own.router);
   }
 
   /// The router's guard asks all; every node answers the asker itself.

@@ -93,6 +93,7 @@ outcome<std::unique_ptr<node_host>> node_host::prepare(const cluster_config& clu
   node.name = self.name;
   node.life = random_life();
   node.cluster = cluster;
+  node.run_id = options.run_id;
   node.alarms = std::make_shared<alarm_clock>();
   node.rank = self.rank;
   node.message_base = node.life.low & ~((std::uint64_t{1} << 44) - 1);

@@ -1,5 +1,6 @@
 #include "actors/node_process.hpp"
 
+#include "actors/hang_up.hpp"
 #include "actors/messages_caf.hpp"
 #include "actors/node_host.hpp"
 #include "actors/run_directory.hpp"
@@ -63,6 +64,8 @@ public:
     sigemptyset(&stop);
     sigaddset(&stop, SIGINT);
     sigaddset(&stop, SIGTERM);
+    if (!ignores_hang_up()) // a terminal that closes tells the nodes as it tells `baton up`
+      sigaddset(&stop, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &stop, nullptr); // before any thread: all inherit it
     thread_ = std::thread([this, stop] {
       int signal = 0;
@@ -221,8 +224,8 @@ int run(const arguments& args) {
 
 int node_main(int argc, char** argv) {
   arguments args;
-  CLI::App app{"One node of a cluster, in this process, until SIGINT or SIGTERM. `baton up` starts "
-               "one for each node of this host; start them by hand to watch or "
+  CLI::App app{"One node of a cluster, in this process, until SIGINT, SIGTERM or SIGHUP. `baton "
+               "up` starts one for each node of this host; start them by hand to watch or "
                "debug one.",
                "baton node"};
   app.add_option("--dir", args.dir, "run directory, with cluster.json and run_id")

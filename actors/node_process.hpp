@@ -3,7 +3,7 @@
 
 namespace baton::actors {
 
-/// Runs until SIGINT or SIGTERM. Exit codes: 0 clean, 1 the node could not start, 2 usage.
+/// Runs until SIGINT, SIGTERM or SIGHUP. Exit codes: 0 clean, 1 the node could not start, 2 usage.
 int node_main(int argc, char** argv);
 
 } // namespace baton::actors

@@ -4,8 +4,10 @@
 #include "gpu/cpu/cpu_device.hpp"
 #include "gpu/cpu/llama_executor.hpp"
 #include "gpu/synthetic_executor.hpp"
+#include "protocol/cluster_config_check.hpp"
 #include "transport/ucx.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace baton::actors {
@@ -100,6 +102,30 @@ transport::endpoint_limits limits_of(const cluster_config& cluster) {
   return l;
 }
 
+/// A receive takes its bytes of the budget, and as many again where it is staged: when the sender
+/// has fewer heads, so that its part lies here and there in our block. If no part may land, no
+/// request ever will.
+failure check_inflight(const cluster_config& cluster, const group_config& group,
+                       const gpu::geometry& shape) {
+  if (cluster.path != hand_off_path::pull || group.role == group_role::prefill)
+    return {};
+  const transport::endpoint_limits limits = limits_of(cluster);
+  std::uint64_t need = 0;
+  for (const group_config& from : cluster.groups)
+    if (from.role == group_role::prefill) {
+      const std::uint64_t block = gpu::block_bytes(shape) * group.ranks
+                                  / std::max(group.ranks, from.ranks);
+      need = std::max(need, std::min(block, limits.message_bytes_max)
+                              * (from.ranks > group.ranks ? 2 : 1));
+    }
+  if (need <= limits.inflight_bytes_max)
+    return {};
+  return {reason::bad_input, "cluster.json: inflight_bytes: expected at least "
+                               + std::to_string(need) + ", which one part of a block takes in "
+                               + group.name.value + ", got "
+                               + std::to_string(limits.inflight_bytes_max)};
+}
+
 } // namespace
 
 rank_hardware::rank_hardware(node_context& node)
@@ -172,11 +198,10 @@ failure rank_hardware::make_arena(const group_config& group) {
   const hand_off_path path = node_.cluster.path;
   const bool maps = path == hand_off_path::in_place && group.role == group_role::prefill;
   const group_config& owner = maps ? peer_group(node_.cluster, group) : group;
+  for (const group_config* g : {&group, &owner})
+    if (const std::string why = wrong_pool(g->pool, block_bytes()); !why.empty())
+      return {reason::bad_input, "cluster.json: groups." + g->name.value + ".pool_bytes: " + why};
   const std::uint32_t blocks = blocks_of_pool(owner.pool, block_bytes());
-  if (blocks == 0)
-    return {reason::bad_input, "cluster.json: groups." + owner.name.value
-                                 + ".pool_bytes: too little for one block of "
-                                 + std::to_string(block_bytes()) + " bytes on all ranks"};
   const std::uint64_t bytes = blocks * gpu::block_bytes(shape_);
   const bool shared = path == hand_off_path::shared_arena || path == hand_off_path::in_place;
   auto arena = maps     ? transport::arena::reserve_window(bytes)
@@ -222,6 +247,8 @@ failure rank_hardware::make_device(const group_config& group) {
 
 failure rank_hardware::make_endpoint(transport::hub& hub) {
   const auto& cluster = node_.cluster;
+  if (failure why = check_inflight(cluster, *node_.group, shape_))
+    return why;
   const auto limits = limits_of(cluster);
   const auto check = check_of(cluster.integrity);
   auto sink = [this](transport::transfer_event e) { transfer_port_.deliver(std::move(e)); };

@@ -37,6 +37,7 @@ std::uint64_t draw() {
 struct run_input {
   run_options options;
   cluster_config cluster;
+  std::string run_id;
   script asked;
   external_id keep_logits_of;
   token_files files;
@@ -45,11 +46,11 @@ struct run_input {
 outcome<run_input> read_input(const run_options& options) {
   run_input input;
   input.options = options;
-  auto cluster = read_cluster(options.dir + "/cluster.json");
-  if (!cluster)
-    return failure{reason::bad_input, cluster.error().text + " (is " + options.dir
-                                        + " the directory of a running `baton up`?)"};
-  input.cluster = std::move(cluster.value());
+  auto started = read_started_cluster(options.dir);
+  if (!started)
+    return started.error();
+  input.cluster = std::move(started.value().cluster);
+  input.run_id = std::move(started.value().run_id);
   auto asked = script_of(options);
   if (!asked)
     return asked.error();
@@ -65,9 +66,6 @@ outcome<run_input> read_input(const run_options& options) {
   if (!files)
     return failure{reason::bad_input, options.script_path + ": " + files.error().text};
   input.files = std::move(files.value());
-  if (port_of(input.cluster, {"router"}) == 0)
-    return failure{reason::bad_input,
-                   options.dir + "/cluster.json: ports.router: not set; is the cluster up?"};
   if (input.asked.expect.trace_check && !input.cluster.trace)
     return failure{reason::bad_input, options.script_path + ": expect.trace_check: cluster \""
                                         + input.cluster.name + "\" writes no trace"};
@@ -79,6 +77,7 @@ failure open_node(node_context& node, const run_input& input) {
   node.life = {draw(), draw()};
   node.message_base = draw() >> message_counter_bits << message_counter_bits;
   node.cluster = input.cluster;
+  node.run_id = input.run_id;
   node.alarms = std::make_shared<alarm_clock>();
   if (!input.cluster.trace)
     return {};

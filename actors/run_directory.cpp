@@ -119,6 +119,20 @@ outcome<cluster_config> read_cluster(const std::string& path) {
   return parse_cluster(text.value(), path);
 }
 
+outcome<started_cluster> read_started_cluster(const std::string& dir) {
+  const std::string doubt = " (is " + dir + " the directory of a running `baton up`?)";
+  auto cluster = read_cluster(dir + "/cluster.json");
+  if (!cluster)
+    return failure{reason::bad_input, cluster.error().text + doubt};
+  if (port_of(cluster.value(), {"router"}) == 0)
+    return failure{reason::bad_input,
+                   dir + "/cluster.json: ports.router: not set; is the cluster up?"};
+  auto run_id = read_file(dir + "/run_id");
+  if (!run_id)
+    return failure{reason::bad_input, run_id.error().text + doubt};
+  return started_cluster{std::move(cluster.value()), std::move(run_id.value())};
+}
+
 outcome<cluster_config> with_ports(cluster_config cluster, const std::string& file) {
   std::vector<probe> probes;
   ports_by_node ports;

@@ -20,7 +20,16 @@ protocol::failure write_file(const std::string& path, const std::string& text);
 /// Reads and checks a cluster file.
 protocol::outcome<protocol::cluster_config> read_cluster(const std::string& path);
 
-/// The same with a port for every node: those that are 0 are chosen among the free ones now.
+/// The cluster that `baton up` has written into a run directory, and the run_id of that start.
+struct started_cluster {
+  protocol::cluster_config cluster;
+  std::string run_id;
+};
+
+/// For whoever wants to reach its router: bad_input also when that has no port.
+protocol::outcome<started_cluster> read_started_cluster(const std::string& dir);
+
+/// The cluster with a port for every node: those that are 0 are chosen among the free ones now.
 /// bad_input names `file`, from which it was read, and the field.
 protocol::outcome<protocol::cluster_config> with_ports(protocol::cluster_config cluster,
                                                        const std::string& file);

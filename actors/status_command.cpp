@@ -1,6 +1,7 @@
 #include "actors/status_command.hpp"
 
 #include "actors/messages_caf.hpp"
+#include "actors/right_router.hpp"
 #include "actors/run_directory.hpp"
 #include "actors/shell.hpp"
 #include "actors/status_messages.hpp"
@@ -28,7 +29,8 @@ struct status_result {
   cluster_answers answers;
 };
 
-/// Asks the router's node once, and keeps what comes until all have answered or time is over.
+/// Asks the router's node who it is and then, once, how all are; keeps what comes until all have
+/// answered or time is over.
 class asking_actor : public shell {
 public:
   asking_actor(caf::actor_config& config, node_context& node,
@@ -45,8 +47,16 @@ public:
         },
         [this](const caf::error&) { give_up(); });
     auto* self = this;
-    return caf::behavior{handler<node_status>(self), handler<pool_status>(self),
-                         handler<tick>(self)};
+    return caf::behavior{handler<router_is>(self), handler<node_status>(self),
+                         handler<pool_status>(self), handler<tick>(self)};
+  }
+
+  void on_message(const message_header&, const handle& router, router_is& e) {
+    result_.error = check_router(node(), where(), e, router);
+    if (result_.error)
+      end();
+    else
+      send_to(guard_, ask_status{}, self_handle());
   }
 
   void on_message(const message_header&, const handle&, node_status& e) { take(e); }
@@ -55,15 +65,19 @@ public:
 
 private:
   void ask(const handle& guard) {
-    send_to(guard, ask_status{}, self_handle());
+    guard_ = guard;
+    send_to(guard, ask_router{});
     send_later(answers_wait_ms, tick{});
   }
 
-  void give_up() {
+  std::string where() const {
     const auto& cluster = node().cluster;
-    result_.error = {reason::peer_lost, "cannot reach the router of cluster '" + cluster.name
-                                          + "' at " + cluster.host + ":"
-                                          + std::to_string(port_of(cluster, {"router"}))
+    return cluster.host + ":" + std::to_string(port_of(cluster, {"router"}));
+  }
+
+  void give_up() {
+    result_.error = {reason::peer_lost, "cannot reach the router of cluster '"
+                                          + node().cluster.name + "' at " + where()
                                           + ": is the cluster up?"};
     end();
   }
@@ -79,19 +93,23 @@ private:
     if (!on_end_)
       return;
     quit();
+    guard_ = {};
     std::exchange(on_end_, nullptr)(std::move(result_));
   }
 
   std::function<void(status_result)> on_end_; ///< null: it has been called
+  handle guard_; ///< of the router's node
   status_result result_;
 };
 
-status_result ask(const cluster_config& cluster) {
+status_result ask(const started_cluster& started) {
+  const cluster_config& cluster = started.cluster;
   node_context node;
   node.name = {client_node};
   std::random_device random;
   node.life = {(std::uint64_t{random()} << 32) | random(), random()};
   node.cluster = cluster;
+  node.run_id = started.run_id;
   caf::actor_system_config config;
   configure(config, cluster.heartbeat_ms, cluster.peer_timeout_ms);
   caf::actor_system system(config);
@@ -120,20 +138,18 @@ int status_main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : exit_refused;
   }
-  const auto cluster = read_cluster(dir + "/cluster.json");
-  if (!cluster)
-    return refuse(cluster.error().text + " (is " + dir
-                  + " the directory of a running `baton up`?)");
-  if (port_of(cluster.value(), {"router"}) == 0)
-    return refuse(dir + "/cluster.json: ports.router: not set; is the cluster up?");
-  const status_result result = ask(cluster.value());
+  const auto started = read_started_cluster(dir);
+  if (!started)
+    return refuse(started.error().text);
+  const cluster_config& cluster = started.value().cluster;
+  const status_result result = ask(started.value());
   if (result.error)
     return refuse(result.error.text);
   if (as_json)
-    std::cout << to_text(status_json(cluster.value(), result.answers)) << "\n";
+    std::cout << to_text(status_json(cluster, result.answers)) << "\n";
   else
-    std::cout << status_text(cluster.value(), result.answers);
-  return result.answers.complete_for(cluster.value()) ? 0 : exit_silence;
+    std::cout << status_text(cluster, result.answers);
+  return result.answers.complete_for(cluster) ? 0 : exit_silence;
 }
 
 } // namespace baton::actors

@@ -1,5 +1,6 @@
 #include "actors/supervisor.hpp"
 
+#include "actors/hang_up.hpp"
 #include "actors/run_directory.hpp"
 #include "protocol/limits.hpp"
 #include "transport/ucx_environment.hpp"
@@ -46,6 +47,8 @@ public:
     sigemptyset(&watched);
     for (const int s : {SIGINT, SIGTERM, SIGCHLD})
       sigaddset(&watched, s);
+    if (!ignores_hang_up())
+      sigaddset(&watched, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &watched, &inherited_);
     std::signal(SIGPIPE, SIG_IGN); // the cluster outlives whoever reads its lines
     signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -12,9 +12,10 @@ enum class supervision : std::uint8_t {
   detached  ///< `out` is closed once the cluster has formed; later lines go to DIR/up.log
 };
 
-/// One line a node to the descriptor `out`, ending with "cluster formed ...". Returns after SIGINT
-/// or SIGTERM, when every node has ended: 0; or 1 when a node ended by itself before the cluster
-/// formed. A node that ends later is reported, and the others go on.
+/// One line a node to the descriptor `out`, ending with "cluster formed ...". Returns after SIGINT,
+/// SIGTERM or SIGHUP (unless that is ignored, as under nohup), when every node has ended: 0; or 1
+/// when a node ended by itself before the cluster formed. A node that ends later is reported, and
+/// the others go on.
 int supervise(const std::string& dir, const protocol::cluster_config& cluster, int out,
               supervision how);
 

@@ -54,6 +54,17 @@ trace_verdict check_files(const std::string& directory, const trace_files& files
   return {false, text + "trace check: " + std::to_string(wrong) + " violations\n"};
 }
 
+/// For those who only read: 1 when a line cannot be read or a node's records are not there, each
+/// said on stderr, for what was printed is then not the whole.
+int say_what_is_not_here(const arguments& args, const trace_files& files) {
+  const completeness whole = look_for_whole(args.directory, files);
+  for (const auto& line : files.broken())
+    std::cerr << "baton trace: unreadable: " << line << "\n";
+  for (const auto& line : whole.missing)
+    std::cerr << "baton trace: missing: " << line << "\n";
+  return files.broken().empty() && whole.missing.empty() ? 0 : 1;
+}
+
 int check(const arguments& args) {
   const auto files = trace_files::open(args.directory, args.idle ? node_state::idle_and_flushed
                                                                  : node_state::unknown);
@@ -71,7 +82,8 @@ int show(const arguments& args) {
     return fail(files.error());
   const failure why = show_request(*files.value(), args.request,
                                    args.all ? chart_extent::all : chart_extent::folded, std::cout);
-  return why ? fail(why) : 0;
+  const int rest = say_what_is_not_here(args, *files.value());
+  return why ? fail(why) : rest;
 }
 
 int stats(const arguments& args) {
@@ -80,7 +92,11 @@ int stats(const arguments& args) {
     return fail(files.error());
   trace_stats gathered = gather_stats(*files.value());
   std::cout << (args.as_json ? to_json_text(gathered) + "\n" : to_table(gathered));
-  return 0;
+  const int rest = say_what_is_not_here(args, *files.value());
+  if (gathered.unreadable == 0)
+    return rest;
+  return fail({reason::bad_input, "unreadable: " + std::to_string(gathered.unreadable)
+                                    + " records, the first: " + gathered.first_unreadable.text});
 }
 
 void describe_arguments(CLI::App& app, arguments& args) {

@@ -115,11 +115,14 @@ trace_files::~trace_files() {
 }
 
 failure trace_files::map(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // for a pipe's writer
   if (file < 0)
     return cannot(path, "cannot open");
   struct stat status {};
-  ::fstat(file, &status);
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(file);
+    return {reason::bad_input, path + ": is not a regular file"};
+  }
   mapping m{std::filesystem::path(path).filename().string(), nullptr,
             static_cast<std::size_t>(status.st_size)};
   void* data = m.size == 0 ? nullptr : ::mmap(nullptr, m.size, PROT_READ, MAP_PRIVATE, file, 0);

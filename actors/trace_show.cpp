@@ -105,7 +105,8 @@ public:
     : files_(files), id_(std::move(id)), external_(std::move(external)), extent_(extent),
       out_(out) {}
 
-  void print(const std::vector<std::uint32_t>& order) {
+  /// The first record that could not be read.
+  failure print(const std::vector<std::uint32_t>& order) {
     std::vector<std::size_t> mine;
     for (const std::uint32_t i : order)
       if (concerns(i))
@@ -119,6 +120,7 @@ public:
       print_one(i, left);
     if (folded_ > 0)
       out_ << "(" << folded_ << " alike are folded; --all shows them)\n";
+    return unreadable_;
   }
 
 private:
@@ -150,6 +152,7 @@ private:
     const auto read = files_.record(i);
     if (!read) {
       out_ << read.error().text << "\n";
+      unreadable_ = unreadable_ ? unreadable_ : read.error();
       return;
     }
     const trace_record& r = read.value();
@@ -174,6 +177,7 @@ private:
   std::ostream& out_;
   std::map<std::string, std::size_t> shown_;
   std::size_t folded_ = 0;
+  failure unreadable_;
   bool started_ = false;
   std::int64_t origin_ns_ = 0;
 };
@@ -187,9 +191,12 @@ failure show_request(const trace_files& files, const std::string& wanted, chart_
     return found.error();
   const auto all = externals_by_id(files);
   const auto order = order_records(files.keys(), cause_index(files.keys()));
-  for (const std::string& id : found.value())
-    chart(files, id, all.at(id), extent, out).print(order.records);
-  return {};
+  failure first;
+  for (const std::string& id : found.value()) {
+    failure why = chart(files, id, all.at(id), extent, out).print(order.records);
+    first = first ? first : why;
+  }
+  return first;
 }
 
 } // namespace baton::actors

@@ -37,6 +37,8 @@ public:
     for (std::size_t i = 0; i < files_.keys().size(); ++i)
       if (const auto read = files_.record(i))
         take(i, read.value());
+      else if (stats_.unreadable++ == 0)
+        stats_.first_unreadable = read.error();
     stats_.requests = count_requests();
     for (auto& [id, times] : requests_)
       join(times);

@@ -23,6 +23,8 @@ private:
 
 struct trace_stats {
   std::uint64_t records = 0;
+  std::uint64_t unreadable = 0; ///< records that were left out
+  protocol::failure first_unreadable;
   std::uint64_t requests = 0;
   std::uint64_t messages_of_requests = 0;
   std::map<std::string, std::uint64_t> outcomes; ///< "completed", "failed: lease_expired", …
@@ -36,7 +38,7 @@ struct trace_stats {
   sample_set handling;
 };
 
-/// One pass over all records; unreadable ones are left out.
+/// One pass over all records; unreadable ones are left out and counted.
 trace_stats gather_stats(const trace_files& files);
 
 std::string to_table(trace_stats& stats);

@@ -53,7 +53,7 @@ int up_main(int argc, char** argv) {
   std::string dir = "run";
   bool detached = false;
   CLI::App app{"Starts every node of a cluster file on this host, one process each, and watches "
-               "over them until SIGINT or SIGTERM.",
+               "over them until SIGINT, SIGTERM or SIGHUP.",
                "baton up"};
   app.add_option("cluster", file, "cluster file, such as deploy/cluster/teaching.json")->required();
   app.add_option("--dir", dir, "run directory: resolved cluster file, traces, logs")
@@ -87,13 +87,22 @@ int down_main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_refused;
   }
+  const std::string file = dir + "/up.pid";
+  if (access(file.c_str(), R_OK) != 0 && errno != ENOENT) {
+    std::cerr << "baton down: " << file << ": " << std::strerror(errno) << "\n";
+    return 1;
+  }
   const int pid = running_supervisor(dir);
   if (pid == 0) {
     std::cerr << "baton down: no cluster runs in " << dir << "\n";
     return 1;
   }
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  kill(pid, SIGTERM);
+  if (kill(pid, SIGTERM) != 0 && errno != ESRCH) { // ended just now: as asked
+    std::cerr << "baton down: process " << pid << " cannot be stopped: " << std::strerror(errno)
+              << "\n";
+    return 1;
+  }
   pollfd ended{fd, POLLIN, 0};
   const bool gone = fd < 0 || poll(&ended, 1, 20'000) > 0;
   if (fd >= 0)

@@ -114,6 +114,21 @@ void check_in_place(const cluster_config& config, json_reading& reading) {
 
 } // namespace
 
+std::string wrong_pool(const pool_size& pool, std::uint64_t block_bytes) {
+  const auto* given = std::get_if<pool_bytes>(&pool);
+  if (given == nullptr)
+    return "";
+  const std::uint64_t blocks = given->bytes / block_bytes;
+  const std::string got
+    = " of " + std::to_string(block_bytes) + " bytes, got " + std::to_string(given->bytes);
+  if (blocks == 0)
+    return "expected at least one block" + got;
+  if (blocks > limits::pool_blocks_max)
+    return "expected at most " + std::to_string(limits::pool_blocks_max) + " blocks" + got
+           + ", which are " + std::to_string(blocks);
+  return "";
+}
+
 void check_group(const group_config& group, json_object& from) {
   std::uint32_t blocks = 0; // 0: known only when the model has been read
   if (const auto* given = std::get_if<pool_blocks>(&group.pool))
@@ -126,10 +141,8 @@ void check_group(const group_config& group, json_object& from) {
                          element_bytes})
         * group.kv.block_tokens;
     blocks = blocks_of_pool(group.pool, block_bytes);
-    if (blocks == 0)
-      from.refuse("pool_bytes", "expected at least one block of " + std::to_string(block_bytes)
-                                  + " bytes, got "
-                                  + std::to_string(std::get<pool_bytes>(group.pool).bytes));
+    if (const std::string why = wrong_pool(group.pool, block_bytes); !why.empty())
+      from.refuse("pool_bytes", why);
   }
   if (blocks != 0 && group.quarantine_blocks && *group.quarantine_blocks > blocks)
     from.refuse("quarantine_blocks", "expected at most the pool's " + std::to_string(blocks)

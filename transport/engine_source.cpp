@@ -123,13 +123,18 @@ void engine::announce(peer_record& peer) {
 }
 
 /// How many of the front lane's oldest offers can travel in one message: whole pieces that follow
-/// each other in the arena here and, by their blocks' numbers, probably there.
+/// each other in the arena here and, by their blocks' numbers, probably there. Where they do not,
+/// the destination stages them, which takes twice their bytes of its budget: one like ours, we
+/// suppose. No run must be refused for its length when each of its pieces alone would pass.
 std::size_t engine::run_length(peer_record& peer) {
   const std::deque<queued_offer>& line = peer.queue.front_line();
   const auto whole = [](const queued_offer& o) {
     return !o.payload && o.next_offset == 0 && is_contiguous(o.where);
   };
   const std::uint64_t had_bytes = peer.queue.front_served_bytes();
+  const std::uint64_t bytes_max
+    = std::min({setup_.limits.message_bytes_max, setup_.limits.offer_window_bytes,
+                setup_.limits.inflight_bytes_max / 2});
   std::uint64_t bytes = line.front().where.total_bytes();
   std::size_t count = 1;
   if (!whole(line.front()))
@@ -138,7 +143,7 @@ std::size_t engine::run_length(peer_record& peer) {
     const queued_offer& last = line[count - 1];
     const queued_offer& next = line[count];
     bytes += next.where.total_bytes();
-    if (!whole(next) || bytes > setup_.limits.message_bytes_max
+    if (!whole(next) || bytes > bytes_max
         || !fits_window(peer, bytes, had_bytes) || next.piece <= last.piece
         || next.block.block.value != last.block.block.value + 1
         || next.where.offset != last.where.offset + last.where.total_bytes())

@@ -31,6 +31,7 @@ struct answer {
 struct plan {
   std::function<answer(const submit_request&)> answer_to = [](const auto&) { return answer{}; };
   std::string cluster = "n";
+  std::string run_id;
   std::uint32_t rounds_until_free = 0; ///< status rounds in which a block is still leased
   std::uint32_t repeat_frame = 0;      ///< send this frame twice; 0: none
   std::atomic<int> cancels{0};
@@ -50,7 +51,7 @@ public:
   }
 
   void on_message(const message_header&, const handle&, ask_router&) {
-    send_to(sender(), router_is{1, plan_.cluster}, self_handle());
+    send_to(sender(), router_is{1, plan_.cluster, plan_.run_id}, self_handle());
   }
 
   void on_message(const message_header&, const handle&, submit_request& e) {
@@ -235,6 +236,16 @@ TEST_CASE("another cluster's router is refused") {
   const auto result = t.run(requests(request("a")));
   CHECK(result.end == run_end::not_connected);
   CHECK(result.error.text.find("is cluster 'other', not 'n'") != std::string::npos);
+}
+
+TEST_CASE("the router of another run of the same cluster is refused by the run ids") {
+  stage_of_test t;
+  t.node.run_id = "mine";
+  t.how.run_id = "later";
+  const auto result = t.run(requests(request("a")));
+  CHECK(result.end == run_end::not_connected);
+  CHECK(result.error.text.find("is another run of cluster 'n' (run_id later) than this run "
+                               "directory's (run_id mine)") != std::string::npos);
 }
 
 TEST_CASE("the end of the router ends the run with an error") {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <sys/stat.h>
 
 using namespace baton;
 using namespace baton::actors;
@@ -209,6 +210,20 @@ TEST_CASE("a directory without traces, and a file without a header, are errors t
   CHECK(headless.error().text == "D0.1.trace.jsonl:1: expected a trace's header");
 }
 
+TEST_CASE("a pipe or a folder with the name of a trace is an error, and nobody waits for it") {
+  const run_directory run(record_hand_offs({}));
+  const std::string path = run.path() + "/x.trace.jsonl";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const auto pipe = trace_files::open(run.path(), node_state::unknown);
+  REQUIRE_FALSE(pipe.ok());
+  CHECK(pipe.error().text == path + ": is not a regular file");
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  const auto folder = trace_files::open(run.path(), node_state::unknown);
+  REQUIRE_FALSE(folder.ok());
+  CHECK(folder.error().text == path + ": is not a regular file");
+}
+
 TEST_CASE("show prints a request in causal order with commit, receipt, stop and reclaim") {
   const run_directory run(record_hand_offs({}));
   const auto files = opened(run);
@@ -249,6 +264,21 @@ TEST_CASE("stats join latencies, outcomes and bytes of the whole run") {
         == std::map<std::string, std::uint64_t>{{"D0.0", 640}, {"D0.1", 640}});
   CHECK(to_table(stats).find("bytes landed 1280") != std::string::npos);
   CHECK(to_json_text(stats).find("\"hand_off\":{\"count\":2") != std::string::npos);
+}
+
+TEST_CASE("a record that cannot be read is counted by stats, and shown and returned by show") {
+  run_directory run(record_hand_offs({}));
+  std::string& text = run.text("router.trace.jsonl"); // looks like a record from outside only
+  const std::size_t line = text.find("\"message\":\"open_request\"", text.find("open_request") + 1);
+  REQUIRE(line != std::string::npos);
+  const std::size_t after = text.find("\"effects\":[", line);
+  text.replace(after, 11, "\"effects\":{");
+  run.write();
+  const auto files = opened(run);
+  CHECK(files->broken().empty());
+  const trace_stats stats = gather_stats(*files);
+  CHECK(stats.unreadable == 1);
+  CHECK(stats.first_unreadable.text.find("router.trace.jsonl:") == 0);
 }
 
 TEST_CASE("a quantile is the smallest value that enough values do not exceed") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A hand-off changes nothing: tokens, digests of the logits and of the KV cache are those of one
 colocated group, whatever the degree of tensor parallelism on either side, the path of the payload,
-the prefill chunk, and the company in the batch.
+the prefill chunk, and the company in the batch: eight sequences do decode together.
 
     agreement_test.py BATON           a selection in which every pair of values occurs
     agreement_test.py BATON --full    every combination, in both KV dtypes
@@ -24,6 +24,9 @@ PROMPT_LENGTHS = [1, 9, 16, 17, 64, 65, 130, 200]  # around blocks of 16 and chu
 OUTPUT_TOKENS = 24
 ARRIVAL_MS = 7
 PATIENCE = {"run_s": 170, "retries": 0}  # for one script; large_model_test.py has more
+# Who comes first and decodes for so long that the compared ones find seven of the eight slots busy.
+COMPANY = {"count": 7, "output_tokens": 112, "together": 8}
+DECODE = 3  # slice_kind::decode in a trace
 SEEDED = {"temperature": 0.9, "top_k": 60, "top_p": 0.95}
 COMPARED = ("tokens", "logits_digests", "kv_digest", "finish")
 
@@ -45,8 +48,17 @@ def requests_of(vocabulary, gap_ms):
     return all_of_them
 
 
-def script(name, vocabulary, gap_ms, max_open):
-    return {"name": name, "requests": requests_of(vocabulary, gap_ms), "max_open": max_open,
+def company():
+    """Prompts of one token, soon computed. Not compared, but each says what the first says."""
+    return [{"id": f"company-{i}", "prompt_tokens": [3], "output_tokens": COMPANY["output_tokens"],
+             "ignore_eos": True, "retries": PATIENCE["retries"],
+             "expect": {"outcome": "completed", "token_count": COMPANY["output_tokens"],
+                        **({"same_as": "company-0"} if i else {})}}
+            for i in range(COMPANY["count"])]
+
+
+def script(name, requests, max_open):
+    return {"name": name, "requests": requests, "max_open": max_open,
             "timeout_ms": 1000 * PATIENCE["run_s"],
             "expect": {"free_equals_capacity": True, "trace_check": True}}
 
@@ -54,7 +66,10 @@ def script(name, vocabulary, gap_ms, max_open):
 def answers(played):
     """What a client saw of each request, and that nothing is missing in it."""
     seen = {}
-    for name, request in played.requests.items():
+    compared = {name: request for name, request in played.requests.items()
+                if not name.startswith("company")}
+    require_equal(len(compared), 2 * len(PROMPT_LENGTHS), "answers to compare")
+    for name, request in compared.items():
         for field in COMPARED:
             require(field in request, f"{name}: the report has no {field}")
         require_equal(len(request["logits_digests"]), OUTPUT_TOKENS, f"{name}: logits digests")
@@ -64,12 +79,27 @@ def answers(played):
     return seen
 
 
-def play_both(cluster, vocabulary):
+def most_together(cluster, group):
+    """Sequences in the largest decode step that the group's first rank has computed so far."""
+    most = 0
+    for record in cluster.trace_records(f"{group}.0"):
+        if record["message"] == "run_step":
+            kinds = [part["kind"] for part in record["event"]["slices"]]
+            most = max(most, kinds.count(DECODE))
+    return most
+
+
+def play_both(cluster, vocabulary, decoder):
     """The answers when each request is alone, and when they meet in a batch of eight slots."""
     wait_s = PATIENCE["run_s"] + 10
-    alone = cluster.run(script("alone", vocabulary, 0, 1), wait_s=wait_s).require_well("alone")
-    batched = cluster.run(script("batched", vocabulary, ARRIVAL_MS, 64), wait_s=wait_s)
+    alone = cluster.run(script("alone", requests_of(vocabulary, 0), 1), wait_s=wait_s)
+    alone.require_well("alone")
+    require_equal(most_together(cluster, decoder), 1, "sequences in a step when each is alone")
+    together = company() + requests_of(vocabulary, ARRIVAL_MS)
+    batched = cluster.run(script("batched", together, 64), wait_s=wait_s)
     batched.require_well("batched")
+    most = most_together(cluster, decoder)
+    require(most >= COMPANY["together"], f"no more than {most} sequences were in one decode step")
     return {"alone": answers(alone), "batched": answers(batched)}
 
 
@@ -92,7 +122,7 @@ class References:
                 raise Skipped(f"{model} is not at hand")
             name = f"mixed_{model}_{dtype}"
             with Cluster(bench, name, file_of("mixed", folder, dtype, mixed_group())) as cluster:
-                self.known[model, dtype] = play_both(cluster, vocabulary)["alone"]
+                self.known[model, dtype] = play_both(cluster, vocabulary, "M")["alone"]
         return self.known[model, dtype]
 
 
@@ -106,7 +136,7 @@ def company_case(references, model, dtype, ranks):
         folder, vocabulary, _ = MODELS[model]
         name = f"mixed{ranks}_{model}_{dtype}"
         with Cluster(bench, name, file_of("mixed", folder, dtype, mixed_group(ranks))) as cluster:
-            for how, found in play_both(cluster, vocabulary).items():
+            for how, found in play_both(cluster, vocabulary, "M").items():
                 require_same(found, reference, how)
     return f"{model} {dtype}: a colocated group of TP {ranks} answers alike alone and batched", body
 
@@ -119,13 +149,14 @@ def split_case(references, model, dtype, degrees, path, chunk):
         name = f"{model}_{dtype}_tp{degrees[0]}to{degrees[1]}_{path}_chunk{chunk}"
         file = file_of("split", folder, dtype, groups, path=path)
         with Cluster(bench, name, file) as cluster:
-            for how, found in play_both(cluster, vocabulary).items():
+            for how, found in play_both(cluster, vocabulary, "D").items():
                 require_same(found, reference, how)
             landed = cluster.stats()["bytes_landed_by_node"]
             require_equal(sorted(landed), [f"D.{r}" for r in range(degrees[1])],
                           "nodes where payload landed")
             if path == "in_place":  # nothing but the final hidden states travels
-                require_equal(set(landed.values()), {hidden_bytes(folder) * 2 * len(reference)},
+                handed_over = 2 * len(reference) + COMPANY["count"]
+                require_equal(set(landed.values()), {hidden_bytes(folder) * handed_over},
                               "bytes landed at each node")
             else:
                 require(min(landed.values()) > 0, f"payload landed: {landed}")

@@ -188,6 +188,15 @@ KJV = from_root("deploy", "models", "kjv-1.6m")
 STORIES = from_root("..", "shared", "data", "models", "stories260K")
 
 
+TEACHING = from_root("deploy", "cluster", "teaching.json")
+HELLO = from_root("deploy", "scenarios", "hello.json")
+
+
+def hello_succeeds(bench, directory, wait_s):
+    """Asks until the cluster has formed: requests that come before are told so."""
+    return wait_until(lambda: command(bench, "run", HELLO, "--dir", directory).code == 0, wait_s)
+
+
 def file_of(name, model, dtype, groups, **more):
     """Leases are long: a busy machine is no fault of the hand-off."""
     return {"name": name, "executor": {"kind": "llama", "model": model},

@@ -11,11 +11,9 @@ import sys
 
 import schema
 from cases import ROOT, Failed, from_root, play, require, require_equal
-from cluster import (Cluster, command, process_of, processes_of, read_json, sweep, wait_until,
-                     write_json)
+from cluster import (HELLO, TEACHING, Cluster, command, hello_succeeds, process_of, processes_of,
+                     read_json, sweep, write_json)
 
-TEACHING = from_root("deploy", "cluster", "teaching.json")
-HELLO = from_root("deploy", "scenarios", "hello.json")
 USAGE = 2
 STOP_S = 20
 
@@ -62,12 +60,42 @@ def bad_cluster_files(bench):
                     "cut.json")
     require_refused(command(bench, "up", bench.path("absent.json"), "--dir", bench.path("bad")),
                     USAGE, "absent.json")
-    model = write_json(bench.path("model.json"),
-                       dict(good, executor={"kind": "llama", "model": "no/such/model"}))
-    ended = command(bench, "up", model, "--dir", bench.path("model"), "--detach")
-    require_equal(ended.code, 1, f"exit code when a node cannot start ({ended.tail()})")
-    require("no/such/model" in ended.out, f"the model is not named: {ended.out}")
-    require_equal(processes_of(bench.path("model")), [], "processes left")
+
+
+def clusters_that_cannot_start(bench):
+    """What only the model's own files tell is said by the nodes."""
+    good = read_json(TEACHING)
+    prefill, decode = good["groups"]
+    large = {key: value for key, value in decode.items() if key != "pool_blocks"}
+    large["pool_bytes"] = "65GiB"
+    plants = {
+        "no/such/model": dict(good, executor={"kind": "llama", "model": "no/such/model"}),
+        "groups.D3.pool_bytes: expected at most 4194304 blocks of 16384 bytes": (
+            dict(good, groups=[prefill, large])),
+        "inflight_bytes: expected at least 8192, which": (
+            dict(good, inflight_bytes=8191, offer_window_bytes=8191)),
+        "inflight_bytes: expected at least 16384, which": (
+            dict(good, groups=[prefill, dict(decode, ranks=1)], inflight_bytes=16383,
+                 offer_window_bytes=16383))}
+    for text, content in plants.items():
+        file = write_json(bench.path("cannot.json"), content)
+        ended = command(bench, "up", file, "--dir", bench.path("cannot"), "--detach")
+        require_equal(ended.code, 1, f"exit code when a node cannot start ({ended.tail()})")
+        require(text in ended.out, f"it does not say '{text}': {ended.out}")
+        require_equal(processes_of(bench.path("cannot")), [], "processes left")
+
+
+def smallest_budgets(bench):
+    """The least that is accepted serves prompts of many blocks, with equal degrees and others."""
+    prompt = {"id": "long", "prompt_length": 300, "output_tokens": 4,
+              "expect": {"outcome": "completed"}}
+    good = read_json(TEACHING)
+    prefill, decode = good["groups"]
+    for ranks, least in (((2, 2), 8192), ((2, 1), 16384), ((1, 2), 8192)):
+        groups = [dict(prefill, ranks=ranks[0]), dict(decode, ranks=ranks[1])]
+        content = dict(good, groups=groups, inflight_bytes=least, offer_window_bytes=least)
+        with Cluster(bench, f"least_{ranks[0]}to{ranks[1]}", content) as cluster:
+            cluster.run({"name": "long", "requests": [prompt]}).require_well(f"{ranks} ranks")
 
 
 def bad_scripts(bench):
@@ -110,6 +138,23 @@ def two_in_one_directory(bench):
         cluster.run(HELLO).require_well("the first afterwards")
 
 
+def another_run_at_its_ports(bench):
+    """The directory is left over, its ports are another cluster's by now: nobody asks that one."""
+    with Cluster(bench, "first", TEACHING) as first:
+        ports = read_json(first.path("cluster.json"))["ports"]
+        file = write_json(bench.path("same_ports.json"), dict(read_json(TEACHING), ports=ports))
+        stale = bench.path("stale_ports")
+        up = command(bench, "up", file, "--dir", stale, "--detach")
+        require_equal(up.code, 1, f"exit code of baton up ({up.tail()})")
+        for words in (["run", "--prompt", "x"], ["status"]):
+            asked = command(bench, *words, "--dir", stale)
+            require_refused(asked, USAGE, "is another run of cluster 'teaching'")
+            require("prompt-" not in asked.out, f"it was served: {asked.out}")
+        first.run(HELLO).require_well("the first afterwards")
+        os.remove(os.path.join(stale, "run_id"))
+        require_refused(command(bench, "status", "--dir", stale), USAGE, "run_id")
+
+
 def killed_client(bench):
     """What it owed dies with it: another client, then and later, finds the trace in order."""
     with Cluster(bench, "killed", TEACHING) as cluster:
@@ -136,6 +181,22 @@ def lost_trace(bench):
     checked = command(bench, "trace", "check", cluster.directory)
     require_equal(checked.code, 1, f"exit code of trace check ({checked.tail()})")
     require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
+    for words in (["stats"], ["show", "hello"]):
+        require_refused(command(bench, "trace", *words, cluster.directory), 1,
+                        "has no trace of D3.1")
+
+
+def unreadable_trace(bench):
+    with Cluster(bench, "unreadable", TEACHING) as cluster:
+        cluster.run(HELLO).require_well("a request")
+    with open(cluster.path("D3.1.trace.jsonl"), "r+", encoding="utf-8") as file:
+        lines = file.readlines()
+        file.seek(0)
+        file.writelines(lines[:1] + ["{\n"] + lines[1:])
+    for words in (["stats"], ["show", "hello"]):
+        shown = command(bench, "trace", *words, cluster.directory)
+        require_refused(shown, 1, "unreadable: D3.1.trace.jsonl:2")
+        require("hello" in shown.out or "bytes landed" in shown.out, f"nothing shown: {shown.out}")
 
 
 def status_of_a_cluster(bench):
@@ -190,121 +251,6 @@ def started_again(bench):
         require_equal(cluster.stats()["requests"], 1, "requests in the trace")
 
 
-def attached(bench, directory):
-    """`baton up` that stays in front; its output goes to a file that is looked at."""
-    with open(bench.path("up.out"), "wb") as out:
-        return subprocess.Popen([bench.baton, "up", TEACHING, "--dir", directory], cwd=ROOT,
-                                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-
-
-def end(up, directory):
-    up.kill()
-    up.wait()
-    sweep(directory)
-
-
-def shows(bench, text):
-    with open(bench.path("up.out"), encoding="utf-8") as file:
-        return text in file.read()
-
-
-def signal_case(number, when):
-    def body(bench):
-        directory = bench.path(f"{number.name}_{when}")
-        up = attached(bench, directory)
-        try:
-            text = {"forming": "started", "formed": "cluster formed"}[when]
-            require(wait_until(lambda: shows(bench, text), STOP_S), f"up never said '{text}'")
-            if when == "formed":
-                require_equal(len(processes_of(directory)), 6, "processes of the cluster")
-                # A request that is open must not keep the cluster up.
-                stalled = {"id": "open", "prompt": "x", "output_tokens": 4, "fault": {
-                    "stall_after_fraction": 0.0, "stall_ms": 30000, "lease_ms": 30000}}
-                script = write_json(bench.path("open.json"), {"name": "open", "timeout_ms": 300,
-                                                              "requests": [stalled]})
-                command(bench, "run", script, "--dir", directory)
-            up.send_signal(number)
-            require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
-            require_equal(processes_of(directory), [], "processes left")
-        except subprocess.TimeoutExpired as late:
-            raise Failed(f"baton up has not ended {STOP_S} s after {number.name}") from late
-        finally:
-            end(up, directory)
-    return f"{number.name} while {when} ends baton up with 0 and no process left", body
-
-
-def killed_supervisor(bench):
-    directory = bench.path("killed")
-    up = attached(bench, directory)
-    try:
-        require(wait_until(lambda: shows(bench, "cluster formed"), STOP_S), "up never formed")
-        up.kill()
-        up.wait()
-        require(wait_until(lambda: not processes_of(directory), STOP_S),
-                f"processes left: {processes_of(directory)}")
-        again = command(bench, "up", TEACHING, "--dir", directory, "--detach")
-        require_equal(again.code, 0, f"exit code of the next baton up ({again.tail()})")
-        require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
-    finally:
-        end(up, directory)
-
-
-def shared_memory():
-    return {name for name in os.listdir("/dev/shm") if name.startswith("baton")}
-
-
-def shared_memory_goes(bench):
-    before = shared_memory()
-    file = write_json(bench.path("arena.json"), dict(read_json(TEACHING), path="shared_arena"))
-    with Cluster(bench, "arena", file) as cluster:
-        cluster.run(HELLO).require_well("hello by shared arena")
-        require(shared_memory() <= before, "the groups' meeting places outlive the meeting")
-    require(shared_memory() <= before, f"left: {sorted(shared_memory() - before)}")
-
-
-def interrupted_starts(bench):
-    """Ends the start after ever longer times, which meet it in every step: always within seconds,
-    and never with a process or shared memory left. Before it says a word it may die of the signal.
-    """
-    before = shared_memory()
-    directory = bench.path("interrupted")
-    for delay_ms in range(0, 480, 30):
-        up = attached(bench, directory)
-        try:
-            wait_until(lambda: False, delay_ms / 1000)
-            up.send_signal(signal.SIGINT)
-            code = up.wait(timeout=STOP_S)
-            said = shows(bench, "started")
-            require(code == 0 or (code == -signal.SIGINT and not said),
-                    f"exit code {code} when interrupted after {delay_ms} ms")
-            require(not shows(bench, "is killed"), f"a node was killed after {delay_ms} ms")
-            require_equal(processes_of(directory), [], f"processes left after {delay_ms} ms")
-        finally:
-            end(up, directory)
-    require(shared_memory() <= before, f"left: {sorted(shared_memory() - before)}")
-
-
-def require_forms(bench, directory):
-    """Requests that come before the cluster has formed are told so; one succeeds in the end."""
-    require(wait_until(lambda: command(bench, "run", HELLO, "--dir", directory).code == 0, STOP_S),
-            f"no request succeeded in {STOP_S} s")
-
-
-def reader_gone(bench):
-    """`baton up | head -1`: the cluster goes on when nobody reads its lines any more."""
-    directory = bench.path("reader")
-    up = subprocess.Popen([bench.baton, "up", TEACHING, "--dir", directory], cwd=ROOT,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    try:
-        up.stdout.readline()
-        up.stdout.close()
-        require_forms(bench, directory)
-        require_equal(command(bench, "down", "--dir", directory).code, 0, "exit code of baton down")
-        require_equal(up.wait(timeout=STOP_S), 0, "exit code of baton up")
-    finally:
-        end(up, directory)
-
-
 def stale_process_number(bench):
     """A number that a killed supervisor left may be another process's by now: it is let alone."""
     directory = bench.path("stale")
@@ -334,7 +280,8 @@ def node_by_hand(bench):
                               cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
              for name in names]
     try:
-        require_forms(bench, cluster.directory)
+        require(hello_succeeds(bench, cluster.directory, STOP_S),
+                f"no request succeeded in {STOP_S} s")
         for node in nodes:
             node.send_signal(signal.SIGTERM)
         require_equal([node.wait(timeout=STOP_S) for node in nodes], [0] * len(nodes), "exit codes")
@@ -362,27 +309,23 @@ def cases(_bench):
     yield "--help of each command exits 0", help_of_each_command
     yield "wrong arguments exit 2", wrong_arguments
     yield "a bad cluster file is refused by file and field", bad_cluster_files
+    yield "a cluster that cannot start says why", clusters_that_cannot_start
+    yield "the smallest budget of bytes in flight serves long prompts", smallest_budgets
     yield "a bad script is refused by file and field", bad_scripts
     yield "expectations that fail exit 1, and a script that is not over in time 3", (
         expectations_that_fail)
     yield "a second cluster in one directory is refused", two_in_one_directory
+    yield "a run directory whose ports are another run's by now is told apart", (
+        another_run_at_its_ports)
     yield "a client that is killed leaves nothing that the trace check minds", killed_client
     yield "a node's trace that is lost is missed", lost_trace
+    yield "an unreadable line is said by every reader of traces", unreadable_trace
     yield "status shows pools, bytes and paths, and who does not answer", status_of_a_cluster
     yield "each bench says one JSON object", small_benches
     yield "without a cluster every command says so", without_a_cluster
     yield "a run directory can be used again", started_again
-    for number in (signal.SIGINT, signal.SIGTERM):
-        for when in ("forming", "formed"):
-            yield signal_case(number, when)
-    yield "a start that is interrupted at any moment ends soon and leaves nothing", (
-        interrupted_starts)
-    yield "nodes do not outlive a supervisor that is killed, and the next may start", (
-        killed_supervisor)
-    yield "a cluster goes on when nobody reads its lines", reader_gone
     yield "a process number that is left over is no cluster", stale_process_number
     yield "nodes may be started by hand", node_by_hand
-    yield "no shared memory stays", shared_memory_goes
     for kind in ("cluster", "script"):
         yield schema_case(kind)
 

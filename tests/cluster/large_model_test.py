@@ -9,8 +9,8 @@ import os
 import subprocess
 import sys
 
-from agreement_test import (CHUNKS, DEGREES, MODELS, PATHS, PATIENCE, PROMPT_LENGTHS, References,
-                            company_case, covering, split_case)
+from agreement_test import (CHUNKS, COMPANY, DEGREES, MODELS, PATHS, PATIENCE, PROMPT_LENGTHS,
+                            References, company_case, covering, split_case)
 from cases import from_root, play
 
 NAME = "random-213m"
@@ -30,6 +30,7 @@ def cases(bench):
     # Eight prompts that share a group in chunks of one token take about as long as the longest
     # lease: the last of them may need a second try.
     PATIENCE.update(run_s=1700, retries=3)
+    COMPANY.update(output_tokens=32, together=4)
     PROMPT_LENGTHS[:] = [1, 9, 16, 17, 33, 64, 65, 80]
     MODELS[NAME] = (folder, 32000, "bf16")
     references = References()

@@ -147,13 +147,19 @@ TEST_CASE("missing fields are named") {
         == "cluster.json: groups[0]: expected one of pool_blocks, pool_bytes");
 }
 
-TEST_CASE("a pool of bytes must hold a block") {
+TEST_CASE("a pool of bytes must hold a block, and no more than a pool may have") {
   json file = good();
   file["groups"][0].erase("pool_blocks");
   file["groups"][0]["pool_bytes"] = "4MiB";
   CHECK(error_of(to_text(file))
         == "cluster.json: groups[0].pool_bytes: expected at least one block of 5242880 bytes, got "
            "4194304");
+  file["groups"][0]["pool_bytes"] = "20481GiB";
+  CHECK(error_of(to_text(file))
+        == "cluster.json: groups[0].pool_bytes: expected at most 4194304 blocks of 5242880 bytes, "
+           "got 21991306297344, which are 4194508");
+  file["groups"][0]["pool_bytes"] = "20480GiB";
+  CHECK(error_of(to_text(file)) == "accepted");
 }
 
 namespace {

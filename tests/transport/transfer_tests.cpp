@@ -151,6 +151,22 @@ TEST_CASE_TEMPLATE("the in-flight budget is respected and nothing starves", P, o
     CHECK(counters.arrivals_deferred > 0);
 }
 
+TEST_CASE_TEMPLATE("no piece is refused because others would travel with it", P, over_loopback,
+                   over_pull, over_shared_arena) {
+  constexpr std::uint64_t bytes = 20'000;
+  node_options options;
+  options.limits.inflight_bytes_max = bytes;
+  options.limits.offer_window_bytes = bytes;
+  node_pair nodes(P::path, options);
+  const lane_grant grant = plain_grant(lane_numbered(7), nodes.source->life, 40, bytes);
+  fill_pattern(nodes.source->at(0), 40 * bytes, 7);
+  admit(*nodes.destination, grant);
+  for (std::uint32_t i = 0; i < 40; ++i)
+    nodes.source->device->offer(nodes.destination->name, plain_offer(grant, i));
+  wait_landed(*nodes.destination, grant.lane, 40);
+  CHECK(std::memcmp(nodes.source->at(0), nodes.destination->at(0), 40 * bytes) == 0);
+}
+
 TEST_CASE_TEMPLATE("a small window moves everything all the same", P, over_loopback, over_pull,
                    over_shared_arena) {
   node_options options;
