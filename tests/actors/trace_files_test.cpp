@@ -268,8 +268,8 @@ TEST_CASE("stats join latencies, outcomes and bytes of the whole run") {
 
 TEST_CASE("a record that cannot be read is counted by stats, and shown and returned by show") {
   run_directory run(record_hand_offs({}));
-  std::string& text = run.text("router.trace.jsonl"); // looks like a record from outside only
-  const std::size_t line = text.find("\"message\":\"open_request\"", text.find("open_request") + 1);
+  std::string& text = run.text("D0.0.trace.jsonl"); // looks like a record from outside only
+  const std::size_t line = text.find("\"message\":\"commit\"");
   REQUIRE(line != std::string::npos);
   const std::size_t after = text.find("\"effects\":[", line);
   text.replace(after, 11, "\"effects\":{");
@@ -278,7 +278,16 @@ TEST_CASE("a record that cannot be read is counted by stats, and shown and retur
   CHECK(files->broken().empty());
   const trace_stats stats = gather_stats(*files);
   CHECK(stats.unreadable == 1);
-  CHECK(stats.first_unreadable.text.find("router.trace.jsonl:") == 0);
+  CHECK(stats.first_unreadable.text.find("D0.0.trace.jsonl:") == 0);
+  int returned = 0; // for the request whose commit it is
+  for (const char* request : {"req-1", "req-2"}) {
+    std::ostringstream out;
+    const auto why = show_request(*files, request, chart_extent::folded, out);
+    CHECK(out.str().find("ENDED") != std::string::npos);
+    CHECK((!why || why.text == stats.first_unreadable.text));
+    returned += why ? 1 : 0;
+  }
+  CHECK(returned == 1);
 }
 
 TEST_CASE("a quantile is the smallest value that enough values do not exceed") {
