@@ -188,7 +188,7 @@ struct process_identity {
 struct hello {
   node_name node;
   incarnation life;
-  std::uint32_t version = 3; ///< of all messages between nodes
+  std::uint32_t version = 4; ///< of all messages between nodes
   std::string cluster;
   process_identity process;
   bool answer = false; ///< sent because of a hello from a peer that is known already
