@@ -5,6 +5,7 @@
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -144,6 +145,7 @@ def another_run_at_its_ports(bench):
         ports = read_json(first.path("cluster.json"))["ports"]
         file = write_json(bench.path("same_ports.json"), dict(read_json(TEACHING), ports=ports))
         stale = bench.path("stale_ports")
+        shutil.rmtree(stale, ignore_errors=True)  # what this test left in it is no run's directory
         up = command(bench, "up", file, "--dir", stale, "--detach")
         require_equal(up.code, 1, f"exit code of baton up ({up.tail()})")
         for words in (["run", "--prompt", "x"], ["status"]):
@@ -217,14 +219,18 @@ def status_of_a_cluster(bench):
 
 
 def small_benches(bench):
-    for name in ("link", "handoff", "burst", "short", "streaming"):
-        for path in ("pull", "tcp", "shared_arena"):
-            ended = command(bench, "bench", name, "--path", path, "--rounds", "1",
-                            "--shrink", "64")
-            require_equal(ended.code, 0, f"exit code of bench {name} {path} ({ended.tail()})")
-            said = json.loads(ended.out)
-            require_equal((said["bench"], said["rounds"]), (name, 1), ended.out)
-            require(said["value"] > 0 and said["baseline"] > 0, ended.out)
+    once, small = ("--rounds", "1"), ("--shrink", "64")
+    runs = [(name, "--path", path, *once, *small)
+            for name in ("link", "handoff", "burst", "short", "streaming")
+            for path in ("pull", "tcp", "shared_arena")]
+    runs += [("handshake", "--path", path, *once) for path in ("pull", "in_place")]
+    runs += [("control", *once, *small), ("live", *small)]
+    for words in runs:
+        ended = command(bench, "bench", *words)
+        require_equal(ended.code, 0, f"exit code of bench {' '.join(words)} ({ended.tail()})")
+        said = json.loads(ended.out)
+        require_equal((said["bench"], said["rounds"]), (words[0], 1), ended.out)
+        require(said["value"] > 0 and said["baseline"] > 0, ended.out)
 
 
 def without_a_cluster(bench):
