@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds drain_pause{200};
 
 /// The lease is long: what a machine is too busy for is no finding here.
 constexpr const char* cluster_text = R"({
-  "name": "bench", "path": "loopback", "integrity": "off",
+  "name": "bench", "path": "loopback", "integrity": "off", "trace": false,
   "executor": {"kind": "synthetic", "layers": 1, "kv_heads": 1, "heads": 1, "head_dim": 8,
                "hidden": 8, "vocab": 100, "max_positions": 64},
   "lease": {"ms_min": 60000}, "peer_timeout_ms": 60000,
@@ -82,13 +82,10 @@ private:
 
 } // namespace
 
-bench_cluster::bench_cluster(bool trace) {
+bench_cluster::bench_cluster() {
   auto cluster = parse_cluster(cluster_text, "bench");
   if (!cluster)
     give_up(cluster.error().text);
-  cluster.value().trace = trace;
-  dir_ = std::filesystem::temp_directory_path() / ("baton-bench-" + std::to_string(getpid()));
-  std::filesystem::create_directories(dir_);
   configure(config_, cluster.value().heartbeat_ms, cluster.value().peer_timeout_ms);
   system_ = std::make_unique<caf::actor_system>(config_);
   prepare(cluster.value());
@@ -111,13 +108,11 @@ bench_cluster::~bench_cluster() {
   for (auto& host : hosts_)
     host->stop();
   system_->await_all_actors_done();
-  hosts_.clear();
-  std::filesystem::remove_all(dir_);
 }
 
 void bench_cluster::prepare(const cluster_config& cluster) {
   for (const auto& node : nodes(cluster)) {
-    const host_options options{dir_.string(), "bench" + std::to_string(getpid()), false,
+    const host_options options{"", "bench" + std::to_string(getpid()), false,
                                [](const std::string&) {}};
     auto host = node_host::prepare(cluster, node, options, hub_);
     if (!host)

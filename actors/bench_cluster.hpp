@@ -6,15 +6,14 @@
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
-#include <filesystem>
 
 namespace baton::actors::bench {
 
 class bench_cluster {
 public:
-  /// Waits until it has formed; ends the process with the reason when it does not. `trace`: each
-  /// node records as in the product, into a folder that is removed at the end.
-  explicit bench_cluster(bool trace);
+  /// Waits until it has formed; ends the process with the reason when it does not. Nothing is
+  /// recorded.
+  bench_cluster();
   ~bench_cluster();
   bench_cluster(const bench_cluster&) = delete;
 
@@ -29,7 +28,6 @@ private:
   void prepare(const protocol::cluster_config& cluster);
   bool has_open_actors() const;
 
-  std::filesystem::path dir_;
   transport::hub hub_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;

@@ -109,10 +109,10 @@ void set_environment(const arguments& args) {
 } // namespace
 
 int bench_main(int argc, char** argv) {
-  if (argc > 3 && std::string(argv[1]) == "--role")
-    return run_role(argv[2], {argv + 3, argv + argc});
-  if (argc > 2 && std::string(argv[1]) == "--role")
-    return raw_round_trips::run_echo();
+  if (argc > 2 && std::string(argv[1]) == "--role") {
+    const std::string role = argv[2];
+    return role == "echo" ? raw_round_trips::run_echo() : run_role(role, {argv + 3, argv + argc});
+  }
   arguments args;
   CLI::App app{"Measures this machine and Baton on it, in processes of its own; one JSON object a "
                "line. Needs 8 GiB of free memory; anything else that runs disturbs it (\"idle\").",

@@ -2,6 +2,7 @@
 
 #include "actors/bench_cluster.hpp"
 #include "actors/bench_report.hpp"
+#include "actors/messages_caf.hpp"
 
 #include <caf/all.hpp>
 #include <iostream>
@@ -32,9 +33,7 @@ caf::behavior beginning(caf::event_based_actor* self, const caf::actor& other,
 /// As many pairs as requests are open, on as many workers as the product has; messages per second.
 double raw_rate() {
   caf::actor_system_config config;
-  config.set("scheduler.policy", caf::atom("sharing"));
-  config.set("scheduler.max-threads", std::size_t{2});
-  config.set("scheduler.max-throughput", std::size_t{10});
+  configure_workers(config);
   caf::actor_system system{config};
   const double begin = clock_s();
   for (std::uint32_t i = 0; i < open_at_once; ++i)
@@ -53,7 +52,7 @@ int control(std::uint32_t rounds, std::uint32_t requests) {
   std::vector<double> lifecycles;
   std::vector<double> messages_each;
   {
-    bench_cluster cluster(false);
+    bench_cluster cluster;
     for (std::uint32_t round = 0; round <= rounds; ++round) {
       const double raw = raw_rate();
       const std::uint64_t before = cluster.messages();

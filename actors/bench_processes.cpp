@@ -1,6 +1,7 @@
 #include "actors/bench_processes.hpp"
 
 #include "actors/bench_report.hpp"
+#include "actors/messages_caf.hpp"
 #include "actors/run_directory.hpp"
 
 #include <caf/all.hpp>
@@ -38,8 +39,7 @@ int run_self(std::vector<std::string> words, const std::string& log) {
 
 void configure_raw(caf::actor_system_config& config) {
   config.load<caf::io::middleman>();
-  config.set("scheduler.policy", caf::atom("sharing"));
-  config.set("scheduler.max-threads", std::size_t{2});
+  configure_workers(config);
   config.set("middleman.workers", std::size_t{1});
 }
 

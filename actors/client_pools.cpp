@@ -1,6 +1,5 @@
 #include "actors/client_pools.hpp"
 
-#include "actors/status_messages.hpp"
 namespace baton::actors {
 
 using namespace protocol;

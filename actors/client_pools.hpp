@@ -2,7 +2,6 @@
 // request-related actor is left. Pure: the client asks, this keeps the answers of one round.
 #pragma once
 
-#include "actors/device_messages.hpp"
 #include "actors/status_messages.hpp"
 #include "protocol/cluster_config.hpp"
 

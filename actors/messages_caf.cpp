@@ -66,13 +66,17 @@ void add_messages(caf::actor_system_config& config) {
 
 } // namespace
 
+void configure_workers(caf::actor_system_config& config) {
+  config.set("scheduler.policy", caf::atom("sharing"));
+  config.set("scheduler.max-threads", std::size_t{2});
+  config.set("scheduler.max-throughput", std::size_t{10});
+}
+
 void configure(caf::actor_system_config& config, std::int64_t heartbeat_ms,
                std::int64_t peer_timeout_ms) {
   add_messages(config);
   config.load<caf::io::middleman>().load<unique_node>();
-  config.set("scheduler.policy", caf::atom("sharing"));
-  config.set("scheduler.max-threads", std::size_t{2});
-  config.set("scheduler.max-throughput", std::size_t{10});
+  configure_workers(config);
   config.set("middleman.workers", std::size_t{1});
   config.set("middleman.enable-automatic-connections", false);
   const auto span = [](std::int64_t ms) { return caf::timespan(std::chrono::milliseconds(ms)); };

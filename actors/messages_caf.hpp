@@ -6,6 +6,9 @@
 
 namespace baton::actors {
 
+/// How actors are run: two workers, idle ones sleep, and no actor keeps one of them.
+void configure_workers(caf::actor_system_config& config);
+
 /// Message types, scheduler and middleman settings (measured: idle CPU 0, no actor keeps a worker,
 /// half-open links noticed), and a random node id for this process.
 void configure(caf::actor_system_config& config, std::int64_t heartbeat_ms,

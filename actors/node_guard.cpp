@@ -99,7 +99,7 @@ public:
   void on_message(const message_header&, const handle&, channel_due& e) {
     const auto it = met_.find(e.node);
     if (it != met_.end() && it->second.life == e.life && channels_.count(e.node) == 0)
-      send_to(setup_.own.transfer, connect_peer{e.node, e.life, it->second.descriptor});
+      prepare_channel(e.node, it->second);
   }
 
   void on_message(const message_header&, const handle&, ask_router&) {
@@ -242,7 +242,7 @@ private:
     node().peers.set({e.node, e.life, {handles[0], handles[1], handles[2], handles[3], handles[4],
                                        handles[5]}});
     if (peer.needs_channel)
-      send_to(setup_.own.transfer, connect_peer{e.node, e.life, e.descriptor});
+      prepare_channel(e.node, peer);
     if (setup_.own.group && expected->second.group == node().group->name)
       send_to(setup_.own.group, rank_joined{expected->second.rank, e.life});
     // Nodes of one process end together.
@@ -251,6 +251,10 @@ private:
       setup_.watch->watch(e.node, e.life, e.process, self_handle());
     met_.emplace(e.node, std::move(peer));
     join_if_ready();
+  }
+
+  void prepare_channel(const node_name& name, const met_peer& peer) {
+    send_to(setup_.own.transfer, connect_peer{name, peer.life, peer.descriptor});
   }
 
   /// While the peer itself is there the channel is prepared anew, as often as it takes: what waits

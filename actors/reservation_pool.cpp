@@ -1,8 +1,8 @@
 // The actor of one group's KV blocks. See protocol/block_pool.hpp.
 #include "actors/device_messages.hpp"
 #include "actors/interfaces.hpp"
-#include "actors/machine_actor.hpp"
 #include "actors/link_rate.hpp"
+#include "actors/machine_actor.hpp"
 #include "actors/status_messages.hpp"
 #include "protocol/cost_model.hpp"
 #include "protocol/reservation.hpp"

@@ -1,6 +1,5 @@
 #include "actors/status_report.hpp"
 
-#include "actors/status_messages.hpp"
 #include "actors/text_table.hpp"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // The answers of a cluster to ask_status, for people and for programs. Pure.
 #pragma once
 
-#include "actors/device_messages.hpp"
 #include "actors/status_messages.hpp"
 #include "protocol/cluster_config.hpp"
 #include "protocol/json_codec.hpp"

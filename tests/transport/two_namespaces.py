@@ -5,8 +5,7 @@ whose both ends tbf limits. Needs root, ip and tc; leaves nothing behind.
     two_namespaces.py BATON [--gbit 1 5] [--rounds 3]
 
 One JSON object for each rate: what `baton bench handoff` prints, and `share_of_link`, the payload
-rate by the configured one (whose bits include headers, about 1.5 % at an MTU of 1500 bytes with
-segmentation offload counted by the kernel as on a wire).
+rate by the configured one, whose bits include headers.
 """
 import argparse
 import contextlib
