@@ -3,6 +3,7 @@
 #pragma once
 
 #include "protocol/messages_compute.hpp"
+#include "protocol/messages_mapped.hpp"
 #include "protocol/messages_transfer.hpp"
 
 namespace baton::protocol {
@@ -288,21 +289,6 @@ struct process_died {
   std::int32_t number = 0;
 
   static constexpr const char* type = "process_died";
-  template <class S>
-  static auto fields(S& s) {
-    return std::make_tuple(field("node", s.node), field("life", s.life),
-                           field("number", s.number));
-  }
-};
-
-/// Process watch -> node guard, after process_died. Evidence: its parent has collected it, too.
-/// Dead and reaped is what counts as the end of a writer that had our memory mapped.
-struct process_reaped {
-  node_name node;
-  incarnation life;
-  std::int32_t number = 0;
-
-  static constexpr const char* type = "process_reaped";
   template <class S>
   static auto fields(S& s) {
     return std::make_tuple(field("node", s.node), field("life", s.life),

@@ -21,7 +21,9 @@ void look_at(const trace_world& world, const trace_step& step, verdicts& out) {
     invariants::lane_begins_once, invariants::evidence_is_heard,
     invariants::offers_are_computed, invariants::stream_breaks_openly,
     invariants::who_ends_tells, invariants::deadline_ends_it, invariants::losses_are_told,
-    invariants::placed_on_whole_groups,
+    invariants::placed_on_whole_groups, invariants::writers_end_first,
+    invariants::writers_tell_the_truth, invariants::all_lanes_are_open,
+    invariants::fresh_pages_are_nobodys,
   };
   for (const check looks : all)
     looks(world, step, out);

@@ -95,6 +95,16 @@ void states_agree(const trace_world&, const trace_step&, verdicts&);
 void lane_begins_once(const trace_world&, const trace_step&, verdicts&);
 /// I3, I14: a lane and a feed say that they have stopped when their device has said so.
 void evidence_is_heard(const trace_world&, const trace_step&, verdicts&);
+/// I3: a lane that is written in place has a writer, and stops when that has stopped, has been
+/// collected, or has been cut off …
+void writers_end_first(const trace_world&, const trace_step&, verdicts&);
+/// … a writer says so when its kernels have quiesced, …
+void writers_tell_the_truth(const trace_world&, const trace_step&, verdicts&);
+/// … and nobody sends or writes before every lane of his transfer is open.
+void all_lanes_are_open(const trace_world&, const trace_step&, verdicts&);
+/// I7: pages are replaced of blocks that nobody reads, and what is written into the old ones later
+/// counts for nothing.
+void fresh_pages_are_nobodys(const trace_world&, const trace_step&, verdicts&);
 /// I7: a feed offers what its rank has computed.
 void offers_are_computed(const trace_world&, const trace_step&, verdicts&);
 /// I8: a stream that breaks is neither begun again nor told as if nothing had been seen.

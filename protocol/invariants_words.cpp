@@ -13,12 +13,6 @@ std::string text(const lane_id& id) {
   return "lane " + std::to_string(id.source.value) + "->" + std::to_string(id.destination.value);
 }
 
-const lane_facts* facts_of(const trace_world& world, const lane_id& id) {
-  const charge* c = world.find(id.reservation);
-  const auto lane = c == nullptr ? decltype(c->lanes.begin()){} : c->lanes.find(id);
-  return c == nullptr || lane == c->lanes.end() ? nullptr : &lane->second;
-}
-
 void check_offer(const trace_step& step, const charge& c, const manifest_offered& e,
                  verdicts& out) {
   if (step.did("open_lane") && instant{step.record.begin_ns} >= c.lease_end)
@@ -51,7 +45,7 @@ void check_piece(const trace_world& world, const trace_step& step, const piece_l
              text(e.lane)
                + (landed ? " has every piece and sends no receipt" : " sends a receipt too early"),
              {step.index}, {}});
-  const lane_facts* lane = facts_of(world, e.lane);
+  const lane_facts* lane = world.lane(e.lane);
   if (!landed || lane == nullptr || !lane->opened_at)
     return;
   const std::size_t have = lane->pieces.size() + (lane->pieces.count(e.piece) == 0 ? 1 : 0);
@@ -138,7 +132,7 @@ void lane_begins_once(const trace_world& world, const trace_step& step, verdicts
   const auto* e = std::get_if<open_lane>(&step.fact);
   if (e == nullptr || !step.at("lane") || !step.did("admit_lane"))
     return;
-  const lane_facts* lane = facts_of(world, e->lane);
+  const lane_facts* lane = world.lane(e->lane);
   if (lane != nullptr && (lane->opened_at || lane->stopped_at))
     out.add({"I3",
              text(e->lane) + " begins although it "
@@ -183,7 +177,7 @@ void offers_are_computed(const trace_world& world, const trace_step& step, verdi
 void receipts_were_sent(const trace_world& world, const trace_ends&, verdicts& out) {
   for (const auto& [id, hold] : world.charges)
     for (const auto& [lane_name, feed] : hold.feeds) {
-      const lane_facts* lane = facts_of(world, lane_name);
+      const lane_facts* lane = world.lane(lane_name);
       const bool known = lane != nullptr && lane->opened_at
                          && !world.sections[lane->section].incomplete();
       if (feed.received_at && known && !lane->received_at)

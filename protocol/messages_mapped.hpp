@@ -91,6 +91,21 @@ struct pages_replaced {
   }
 };
 
+/// Process watch -> node guard, after process_died. Evidence: its parent has collected it, too.
+/// Dead and reaped is what counts as the end of a writer that had our memory mapped.
+struct process_reaped {
+  node_name node;
+  incarnation life;
+  std::int32_t number = 0;
+
+  static constexpr const char* type = "process_reaped";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("node", s.node), field("life", s.life),
+                           field("number", s.number));
+  }
+};
+
 /// Timer of a transfer device: some writer has not said that it has stopped.
 struct writers_due {
   static constexpr const char* type = "writers_due";

@@ -3,6 +3,7 @@
 
 #include "protocol/attempt.hpp"
 #include "protocol/membership.hpp"
+#include "protocol/messages_mapped.hpp"
 #include "protocol/messages_transfer.hpp"
 #include "protocol/reservation.hpp"
 #include "protocol/source_hold.hpp"
@@ -11,6 +12,17 @@
 #include <variant>
 
 namespace baton::protocol {
+
+/// What the invariants need of a compute device's word that a plan's kernels have ended.
+struct ended_plan {
+  step_number step;
+
+  static constexpr const char* type = "plan_ended";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("step", s.step));
+  }
+};
 
 /// Prompts are dropped after decoding: they are long and redacted anyway.
 using trace_fact
@@ -23,7 +35,8 @@ using trace_fact
                  step_completed, step_failed, rank_lost, source_ready, reserve_granted,
                  prefill_accepted, source_released, reservation_quarantined, revoke_reservation,
                  cancel_source, deadline_reached, expect_cluster, node_joined, node_lost,
-                 place_attempt, attempt_placed, attempt_drained>;
+                 place_attempt, attempt_placed, attempt_drained, lane_opened, lane_admitted,
+                 stop_lane, writer_stopped, process_reaped, pages_replaced, ended_plan>;
 
 /// One record in causal order, as the invariants get it.
 struct trace_step {

@@ -47,6 +47,7 @@ struct applier {
     c.attempt = granted.attempt;
     c.sequence = granted.sequence;
     c.blocks = granted.blocks;
+    c.mapped = granted.mapped;
     c.lease_end = after_ms({step.record.begin_ns}, e.lease_ms);
     c.expected = destination_manifest(e.model, e.opened.asked, granted);
     w.destinations[c.attempt].push_back(c.id);
@@ -101,15 +102,10 @@ struct applier {
     c->expected.reset();
   }
 
-  lane_facts* lane(const lane_id& id) {
-    charge* c = w.find(id.reservation);
-    return c == nullptr ? nullptr : &c->lanes[id];
-  }
-
   void operator()(const open_lane& e) {
     if (!step.at("lane"))
       return;
-    if (lane_facts* l = lane(e.lane); l != nullptr && !l->opened_at) {
+    if (lane_facts* l = w.lane(e.lane); l != nullptr && !l->opened_at) {
       l->opened_at = step.index;
       l->section = step.key.section;
       l->source_life = e.source_life;
@@ -117,7 +113,7 @@ struct applier {
     }
   }
   void operator()(const receives_quiesced& e) {
-    if (lane_facts* l = step.at("lane") ? lane(e.lane) : nullptr)
+    if (lane_facts* l = step.at("lane") ? w.lane(e.lane) : nullptr)
       l->quiesced_at = step.index;
   }
   void note_landing(lane_facts& l, const lane_landed& e) {
@@ -126,18 +122,18 @@ struct applier {
     l.landed_at = step.index;
   }
   void operator()(const lane_landed& e) {
-    if (lane_facts* l = step.at("reservation") ? lane(e.lane) : nullptr)
+    if (lane_facts* l = step.at("reservation") ? w.lane(e.lane) : nullptr)
       note_landing(*l, e);
     if (charge* c = w.held_by(step); c != nullptr && step.did("transfer_completed"))
       c->completed_at = step.index;
   }
   void operator()(const lane_stopped& e) {
-    if (lane_facts* l = step.at("reservation") ? lane(e.lane) : nullptr)
+    if (lane_facts* l = step.at("reservation") ? w.lane(e.lane) : nullptr)
       l->stopped_at = step.index;
   }
   void operator()(const lane_lost&) {}
   void operator()(const piece_landed& e) {
-    lane_facts* l = step.at("lane") ? lane(e.lane) : nullptr;
+    lane_facts* l = step.at("lane") ? w.lane(e.lane) : nullptr;
     if (l == nullptr)
       return;
     if (!l->received_at)
@@ -286,6 +282,13 @@ struct applier {
   void operator()(const place_attempt&) {}
   void operator()(const attempt_placed&) {}
   void operator()(const attempt_drained&) {}
+  void operator()(const lane_admitted&) {} // these seven: trace_writers.cpp
+  void operator()(const lane_opened&) {}
+  void operator()(const stop_lane&) {}
+  void operator()(const writer_stopped&) {}
+  void operator()(const process_reaped&) {}
+  void operator()(const pages_replaced&) {}
+  void operator()(const ended_plan&) {}
 };
 
 /// The last of these charges that was granted for the sequence; null where there is none.
@@ -311,6 +314,7 @@ void trace_world::apply(const trace_step& step) {
   if (step.at("rank_group") && step.did("poison_rank"))
     poisoned_leaders.insert(step.key.section);
   note_group(*this, step);
+  note_writers(*this, step);
   note_members(*this, step);
   if (step.at("attempt"))
     debts[step.key.actor] = after(debts[step.key.actor], step);
@@ -358,6 +362,16 @@ const charge* trace_world::destination_of(const attempt_id& attempt,
 const pool_facts* trace_world::pool_of(const reservation_id& id) const {
   const auto it = pools.find(id.owner);
   return it == pools.end() ? nullptr : &it->second;
+}
+
+lane_facts* trace_world::lane(const lane_id& id) {
+  charge* c = find(id.reservation);
+  return c == nullptr ? nullptr : &c->lanes[id];
+}
+const lane_facts* trace_world::lane(const lane_id& id) const {
+  const charge* c = find(id.reservation);
+  const auto it = c == nullptr ? decltype(c->lanes.begin()){} : c->lanes.find(id);
+  return c == nullptr || it == c->lanes.end() ? nullptr : &it->second;
 }
 
 bool told_by_holder(const trace_step& step) {

@@ -21,6 +21,13 @@ struct lane_facts {
   record_at opened_at;
   std::uint32_t section = 0; ///< where its actor lives
   incarnation source_life;
+  incarnation writer;    ///< in place: the life that writes the blocks itself
+  reservation_id hold;   ///< in place: for which it does
+  std::size_t blocks = 0; ///< in place: the first ones of its reservation
+  std::optional<std::uint64_t> admitted_turn; ///< let in, as it has heard
+  record_at unread_at;   ///< its reservation has said so
+  std::set<incarnation> stopped_writers; ///< who has said so to its rank
+  record_at replaced_at; ///< its blocks have fresh pages
   record_at quiesced_at; ///< handled by the lane
   std::size_t pieces_wanted = 0;
   std::set<std::uint32_t> pieces; ///< landed, until all have
@@ -75,7 +82,10 @@ struct charge {
   std::string manifest_problem;     ///< "" when an equal offer came
   record_at offered_at;
   std::optional<reservation_id> let_in; ///< the hold whose offer it took
+  bool mapped = false; ///< ranks of another group write these blocks themselves
   std::map<lane_id, lane_facts> lanes;
+  std::size_t lanes_asked = 0;    ///< for the offer that was taken
+  std::set<lane_id> lanes_open;   ///< as the reservation has heard
   record_at completed_at;
   record_at committed_at; ///< and activated: once
   std::vector<reservation_id> in_place_holds; ///< those that may write these blocks themselves
@@ -169,6 +179,14 @@ struct group_facts {
   record_at lost_at;                                      ///< a rank of it
 };
 
+/// What one life of a rank has heard of those who write its memory, and which plans it runs.
+struct rank_memory_facts {
+  std::set<incarnation> collected;               ///< processes
+  std::map<incarnation, std::uint64_t> cut_off;  ///< lives that are let in no more, and the turn
+  std::map<block_id, std::size_t> replaced;         ///< its own pages, in nobody's mapping
+  std::map<std::uint64_t, std::vector<sequence_id>> running; ///< by step
+};
+
 /// A group's ranks as the router has been told of them: a life for each, zero while it is absent.
 struct member_facts {
   std::vector<incarnation> lives;
@@ -209,6 +227,7 @@ struct trace_world {
   std::unordered_map<std::uint32_t, offer_facts> feeds;         ///< by their actors
   std::unordered_map<std::uint32_t, attempt_debts_facts> debts; ///< by the attempts' actors
   std::map<std::uint32_t, group_facts> groups;          ///< by their leaders' sections
+  std::map<std::uint32_t, rank_memory_facts> ranks;            ///< by section
   std::set<std::uint32_t> poisoned_leaders;             ///< sections
   std::map<std::uint32_t, std::shared_ptr<members_facts>> members; ///< by their routers' sections
   std::map<attempt_id, placement_facts> placements;                ///< of those not drained
@@ -229,6 +248,8 @@ struct trace_world {
   /// The attempt's reservation whose tokens that sequence is; null where there is none.
   const charge* destination_of(const attempt_id& attempt, const sequence_id& sequence) const;
   const pool_facts* pool_of(const reservation_id& id) const;
+  lane_facts* lane(const lane_id& id);
+  const lane_facts* lane(const lane_id& id) const; ///< null where nobody has named it
 };
 
 /// True when a reservation itself said it: a pool answers for one that is gone as often as it is
@@ -243,6 +264,9 @@ std::string group_of_node(const std::string& node);
 
 /// Takes in what a group's leader and its ranks say of their steps.
 void note_group(trace_world& world, const trace_step& step);
+
+/// Takes in who writes a rank's memory in place, and what is heard of their end.
+void note_writers(trace_world& world, const trace_step& step);
 
 /// Takes in what a router hears of nodes, and where it places attempts.
 void note_members(trace_world& world, const trace_step& step);

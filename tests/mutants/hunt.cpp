@@ -4,7 +4,8 @@
 //   hunt                    each mutant until a first driver finds it
 //   hunt --all              each mutant by every driver
 //   hunt --only NAME        that mutant by every driver; `none`: the code without bugs
-//   hunt --driver NAME      by that driver alone; `trace` is asked for what messages show
+//   hunt --driver NAME      by that driver alone; `trace`: by both that judge recorded runs, and
+//                           only what messages show
 //   hunt --table            the table of docs/mutants.md: found by whom, and in a trace
 #include "protocol/assert.hpp"
 #include "tests/mutants/driver.hpp"
@@ -103,7 +104,8 @@ std::vector<driver> drivers(const std::string& only) {
   for (const auto& more : {word_drivers(), ending_drivers(), pool_drivers(), member_drivers(),
                            rank_drivers(), conversation_drivers(), sim_drivers(), trace_drivers()})
     for (const driver& d : more)
-      if (only.empty() || only == d.name)
+      if (only.empty() || only == d.name
+          || (only == "trace" && std::strcmp(d.name, "trace_mapped") == 0))
         all.push_back(d);
   return all;
 }
@@ -134,7 +136,8 @@ std::vector<driver> drivers_for(const planted& mutant, const std::string& only) 
   std::vector<driver> all = drivers(only);
   if (std::strcmp(mutant.table, "mapped.txt") == 0)
     std::stable_partition(all.begin(), all.end(), [](const driver& d) {
-      return std::strcmp(d.name, "endings") == 0 || std::strcmp(d.name, "mapped") == 0;
+      return std::strcmp(d.name, "endings") == 0 || std::strcmp(d.name, "mapped") == 0
+             || std::strcmp(d.name, "trace_mapped") == 0;
     });
   return all;
 }
@@ -163,7 +166,7 @@ std::string invariant(const finding& f) { return f.what.substr(0, f.what.find(':
 
 /// A row of docs/mutants.md.
 void show_row(const planted& mutant, const finding& f, const char* by_whom) {
-  const finding traced = hunt(mutant.number, trace_drivers().front());
+  const finding traced = hunt(mutant.number, drivers_for(mutant, "trace").front());
   const std::string in_trace
     = traced.found() ? invariant(traced) + ", run " + std::to_string(traced.tries)
                      : std::string("no: ") + mutant.unseen;

@@ -23,6 +23,7 @@ using namespace protocol;
 constexpr std::uint32_t requests = 12;
 constexpr std::uint32_t conversations_max = 600;
 constexpr std::uint64_t seeds_max = 400; ///< of each frame
+constexpr std::uint64_t mapped_seeds_max = 3'500;
 
 std::string said_of(const trace_source& trace, trace_extent extent) {
   const asleep sleeps;
@@ -254,9 +255,10 @@ private:
   sim::recorder writes_;
 };
 
-std::string simulated(progress& at) {
-  for (std::uint64_t seed = 1; seed <= seeds_max; ++seed)
-    for (const char* frame : {"small", "retry"}) {
+std::string simulated_in(const std::vector<const char*>& frames, std::uint64_t seeds,
+                         progress& at) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+    for (const char* frame : frames) {
       ++at.tries;
       sim::prng_choices chance(seed);
       unjudged_run watching;
@@ -272,6 +274,9 @@ std::string simulated(progress& at) {
   return "";
 }
 
+std::string simulated(progress& at) { return simulated_in({"small", "retry"}, seeds_max, at); }
+std::string mapped(progress& at) { return simulated_in({"mapped"}, mapped_seeds_max, at); }
+
 std::string traces(progress& at) {
   std::string said = hand_offs(false, at);
   if (said.empty())
@@ -286,7 +291,8 @@ std::string traces(progress& at) {
 } // namespace
 
 std::vector<driver> trace_drivers() {
-  return {{"trace", "recorded runs under drawn faults, judged by the trace check alone", traces}};
+  return {{"trace", "recorded runs under drawn faults, judged by the trace check alone", traces},
+          {"trace_mapped", "the same where ranks write other ranks' memory", mapped}};
 }
 
 } // namespace baton::mutants

@@ -235,6 +235,9 @@ void world::replace_pages(std::uint32_t lane) {
   }
   std::uint32_t& id = mapped_.written[rank_index(at.home.group, at.destination)];
   written_lanes written = known_->written_at(id);
+  if (observer_ != nullptr)
+    observer_->heard(*this, device_of(at.home, at.destination, kind::lane),
+                     protocol::pages_replaced{opened->lane, opened->writer, 4096, {}});
   const auto stopped = written.pages_replaced(opened->lane);
   id = known_->put_written(written);
   all_stopped(stopped);
@@ -258,7 +261,10 @@ void world::between_ranks(const mail& m) {
   written_lanes written = known_->written_at(id);
   const group_life writer{static_cast<std::uint8_t>(m.event & 0xff),
                           static_cast<std::uint8_t>(m.event >> 8)};
-  const auto stopped = written.take(writer_stopped{lane_of(to), life_of(writer, to.source)});
+  const writer_stopped word{lane_of(to), life_of(writer, to.source)};
+  if (observer_ != nullptr)
+    observer_->heard(*this, device_of(to.home, to.destination, kind::lane), word);
+  const auto stopped = written.take(word);
   id = known_->put_written(written);
   all_stopped(stopped);
 }

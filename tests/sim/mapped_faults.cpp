@@ -81,6 +81,9 @@ void world::tell_ended(const incarnation& life, process_end how) {
     for (std::uint8_t r = 0; groups_[g].alive && r < setup_->shape.decode_ranks; ++r) {
       std::uint32_t& id = mapped_.written[rank_index(g, r)];
       written_lanes written = known_->written_at(id);
+      if (observer_ != nullptr && how == process_end::collected)
+        observer_->heard(*this, {kind::lane, {g, groups_[g].life}, 0, r, r, {}},
+                         process_reaped{{}, life, 0});
       const auto stopped = written.process_ended(life, how);
       id = known_->put_written(written);
       all_stopped(stopped);

@@ -206,12 +206,37 @@ void recorder::note(const world& w, const address& who, std::uint32_t from, std:
   if (record.header.cause == 0 && from != who.packed())
     if (const auto last = last_handled_.find(from); last != last_handled_.end())
       record.header.cause = last->second;
+  if constexpr (K == kind::lane) {
+    if (const auto* e = std::get_if<open_lane>(&event))
+      hold_of_lane_[who.packed()] = hold_address(e->hold).packed();
+    if (record.header.cause == 0 && std::holds_alternative<receives_quiesced>(event))
+      record.header.cause = heard_of_writers_[section_of(who)]; // 0: it has none
+  }
   last_handled_[who.packed()] = record.header.id;
   const auto sent = begin_by_id_.find(record.header.cause);
   record.header.sent_ns = sent == begin_by_id_.end() ? record.begin_ns : sent->second;
   begin_by_id_[record.header.id] = record.begin_ns;
   note_effects<K>(was, event, record);
   made_.add(section_of(who), std::move(record));
+}
+
+/// As a transfer device records it (actors/transfer_device.cpp). What a writer says of itself
+/// follows what its hold has handled.
+void recorder::heard(const world& w, const address& rank, const world::writer_word& word) {
+  shape_ = w.setup().shape;
+  trace_record record;
+  record.header.id = own_id();
+  if (const auto* e = std::get_if<writer_stopped>(&word))
+    record.header.cause = last_handled_[hold_of_lane_[lane_address(e->lane).packed()]];
+  record.actor = "transfer_device";
+  record.message = std::visit([](const auto& e) { return std::decay_t<decltype(e)>::type; }, word);
+  record.event = std::visit([](const auto& e) { return to_json(e); }, word);
+  record.begin_ns = record.end_ns = after_ms({0}, w.clock_of(rank.packed())).ns;
+  record.header.sent_ns = record.begin_ns;
+  begin_by_id_[record.header.id] = record.begin_ns;
+  const std::size_t section = section_of(rank);
+  heard_of_writers_[section] = record.header.id;
+  made_.add(section, std::move(record));
 }
 
 /// What the router's door would have recorded.

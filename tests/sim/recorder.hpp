@@ -18,6 +18,7 @@ public:
   void heals(const world&) override {}
   void stepped(const world& w, std::uint32_t who, std::uint32_t from, std::uint32_t before,
                std::uint32_t event, const reaction& made) override;
+  void heard(const world& w, const address& rank, const world::writer_word& word) override;
 
   recording result(const run_result& run);
 
@@ -53,6 +54,8 @@ private:
   std::unordered_map<std::uint64_t, std::int64_t> begin_by_id_; ///< when a message was handled
   std::map<protocol::attempt_id, std::uint64_t> commit_by_attempt_; ///< the message
   std::unordered_map<std::uint32_t, std::uint64_t> last_handled_; ///< message, by actor
+  std::unordered_map<std::size_t, std::uint64_t> heard_of_writers_; ///< the last, by section
+  std::unordered_map<std::uint32_t, std::uint32_t> hold_of_lane_;   ///< in place
   std::uint64_t own_ids_ = 0;
 };
 

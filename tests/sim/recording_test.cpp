@@ -69,6 +69,7 @@ TEST_CASE("every recorded run passes the trace check, whatever faults it has") {
   };
   judge("small", 500);
   judge("retry", 500);
+  judge("mapped", 500);
   judge("middle", 50);
 }
 

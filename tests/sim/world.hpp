@@ -45,6 +45,8 @@ const protocol::open_feed* opened_of(const protocol::feed::state& state);
 
 class world {
 public:
+  using writer_word
+    = std::variant<protocol::writer_stopped, protocol::process_reaped, protocol::pages_replaced>;
   class observer;
   world(catalogue& known, const world_setup& setup, observer* watching = nullptr);
 
@@ -101,6 +103,8 @@ public:
     virtual void stepped(const world& w, std::uint32_t who, std::uint32_t from,
                          std::uint32_t before, std::uint32_t event, const reaction& made)
       = 0;
+    /// What a decode rank hears of those who write its memory, before anyone acts on it.
+    virtual void heard(const world&, const address& /*rank*/, const writer_word&) {}
   };
   void watch(observer* o) { observer_ = o; }
 
