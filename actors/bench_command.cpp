@@ -34,7 +34,7 @@ struct bench_entry {
   int (*run)(const arguments&);
 };
 
-const std::vector<std::string> byte_paths = {"pull", "tcp", "shared_arena"};
+const std::vector<std::string> byte_paths = {"pull", "tcp", "shared_memory", "shared_arena"};
 const char* const blocks
   = "the count of blocks, for a small machine: what fits into its caches says little";
 
@@ -99,9 +99,9 @@ void describe(CLI::App& app, const bench_entry& entry, arguments& args) {
 
 /// For the processes that are started: UCX reads its settings before main().
 void set_environment(const arguments& args) {
-  transport::set_ucx_environment();
-  if (args.path == "tcp")
-    setenv("UCX_TLS", "tcp", 1);
+  transport::set_ucx_environment("127.0.0.1", args.path == "tcp"             ? "tcp"
+                                              : args.path == "shared_memory" ? "posix"
+                                                                             : "");
   if (!args.device.empty())
     setenv("UCX_NET_DEVICES", args.device.c_str(), 1);
 }

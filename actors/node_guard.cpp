@@ -4,6 +4,7 @@
 #include "actors/shell.hpp"
 #include "actors/status_messages.hpp"
 #include "protocol/membership.hpp"
+#include "protocol/path_choice.hpp"
 #include "protocol/rank_group.hpp"
 
 #include <caf/io/middleman.hpp>
@@ -46,6 +47,8 @@ public:
       for (const auto& name : before_)
         connect(name);
     send_later(node().cluster.heartbeat_ms, tick{});
+    if (setup_.own.router)
+      record_path();
     auto* self = this;
     return caf::behavior{
       [self](const message_header& header, hello& e, const std::vector<handle>& handles) {
@@ -289,6 +292,14 @@ private:
       send_to(setup_.own.group, rank_joined{node().rank, node().life});
     if (join_ == join_phase::said)
       say_joined();
+  }
+
+  void record_path() {
+    const cluster_config& cluster = node().cluster;
+    path_chosen chosen{name_of(cluster.path, cluster.transport), {}};
+    for (const path_cost& cost : cluster.path_costs)
+      chosen.measured.push_back(to_text(cost));
+    record_plain(message_header{node().next_message_id(), 0, label(), 0}, chosen, {});
   }
 
   void say_joined() {

@@ -5,6 +5,7 @@
 #include "actors/node_host.hpp"
 #include "actors/run_directory.hpp"
 #include "protocol/assert.hpp"
+#include "protocol/path_choice.hpp"
 #include "transport/ucx_environment.hpp"
 
 #include <CLI/CLI.hpp>
@@ -41,11 +42,11 @@ int fail(const std::string& node, const failure& why) {
 
 /// UCX reads its settings before main(): start over with them where they are missing. argv begins
 /// with the command's name, and the program's goes before it.
-void ensure_ucx_environment(char** argv, const std::string& host) {
+void ensure_ucx_environment(char** argv, const cluster_config& cluster) {
   static char program[] = "baton";
   if (!transport::check_ucx_environment() || getenv("BATON_ENVIRONMENT_SET") != nullptr)
     return;
-  transport::set_ucx_environment(host);
+  transport::set_ucx_environment(cluster.host, ucx_tls_for(cluster.transport));
   setenv("BATON_ENVIRONMENT_SET", "1", 1);
   std::vector<char*> again{program};
   for (char** argument = argv; *argument != nullptr; ++argument)
@@ -196,6 +197,9 @@ int run(const arguments& args) {
   auto cluster = read_cluster(args.dir + "/cluster.json");
   if (!cluster)
     return fail(args.names.front(), cluster.error());
+  if (cluster.value().measures_path)
+    return fail(args.names.front(), {reason::bad_input, args.dir + "/cluster.json: path: it is "
+                                                         "measured by baton up, not by a node"});
   const auto run_id = read_file(args.dir + "/run_id");
   if (!run_id)
     return fail(args.names.front(), run_id.error());
@@ -238,7 +242,7 @@ int node_main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (const auto cluster = read_cluster(args.dir + "/cluster.json")) // if not, run() says why
-    ensure_ucx_environment(argv, cluster.value().host);
+    ensure_ucx_environment(argv, cluster.value());
   return run(args);
 }
 

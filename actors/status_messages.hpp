@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace baton::protocol {
 
@@ -17,6 +18,19 @@ struct ask_status {
   template <class S>
   static auto fields(S&) {
     return std::make_tuple();
+  }
+};
+
+/// Only recorded, by the router's node when it starts: the path of all lanes, and what it was chosen
+/// by. Which transports each channel uses is in each rank's channel_ready.
+struct path_chosen {
+  std::string path;                  ///< "pull over tcp"
+  std::vector<std::string> measured; ///< "shared_arena 9.81 GB/s"; empty: the file required the path
+
+  static constexpr const char* type = "path_chosen";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("path", s.path), field("measured", s.measured));
   }
 };
 

@@ -1,6 +1,7 @@
 #include "actors/status_report.hpp"
 
 #include "actors/text_table.hpp"
+#include "protocol/path_choice.hpp"
 
 #include <algorithm>
 
@@ -82,7 +83,7 @@ bool cluster_answers::complete_for(const cluster_config& cluster) const {
 }
 
 std::string status_text(const cluster_config& cluster, const cluster_answers& answers) {
-  return "cluster " + cluster.name + "\n\n" + groups_text(cluster, answers) + "\n"
+  return "cluster " + cluster.name + "\npath " + path_text(cluster) + "\n\n" + groups_text(cluster, answers) + "\n"
          + nodes_text(cluster, answers);
 }
 
@@ -103,7 +104,16 @@ json status_json(const cluster_config& cluster, const cluster_answers& answers) 
     said.erase("has_pool");
     all_nodes.push_back(std::move(said));
   }
+  json costs = json::array();
+  for (const path_cost& cost : cluster.path_costs)
+    costs.push_back({{"path", to_string(cost.path)},
+                     {"transport", to_string(cost.transport)},
+                     {"bytes_per_s", cost.bytes_per_s},
+                     {"refused", cost.refused}});
   return {{"cluster", cluster.name},
+          {"path", to_string(cluster.path)},
+          {"transport", to_string(cluster.transport)},
+          {"path_costs", std::move(costs)},
           {"groups", std::move(groups)},
           {"nodes", std::move(all_nodes)}};
 }

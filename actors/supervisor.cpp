@@ -3,6 +3,7 @@
 #include "actors/hang_up.hpp"
 #include "actors/run_directory.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/path_choice.hpp"
 #include "transport/ucx_environment.hpp"
 
 #include <cerrno>
@@ -96,7 +97,7 @@ private:
     prctl(PR_SET_PDEATHSIG, SIGTERM); // a killed supervisor leaves no nodes behind
     pthread_sigmask(SIG_SETMASK, &inherited_, nullptr);
     std::signal(SIGPIPE, SIG_DFL);
-    transport::set_ucx_environment(cluster_.host);
+    transport::set_ucx_environment(cluster_.host, ucx_tls_for(cluster_.transport));
     const std::string log = dir_ + "/" + name + ".log";
     const int err = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     dup2(lines, STDOUT_FILENO);

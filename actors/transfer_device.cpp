@@ -10,6 +10,7 @@
 #include "protocol/lane_floor.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/mapped_lanes.hpp"
+#include "protocol/path_choice.hpp"
 
 #include <map>
 #include <set>
@@ -236,6 +237,9 @@ public:
     setup_.endpoint->connect(e.peer, e.life, {bytes, bytes + e.descriptor.size()});
   }
   void on_message(const message_header& header, const handle&, channel_ready& e) {
+    const std::string wrong = e.error ? "" : wrong_transport(node().cluster.transport, e.path);
+    if (!wrong.empty())
+      e.error = {reason::unsupported, wrong};
     record_plain(header, e, {});
     send_to(guard_, e);
   }

@@ -1,7 +1,9 @@
 #include "actors/up_command.hpp"
 
+#include "actors/path_measure.hpp"
 #include "actors/run_directory.hpp"
 #include "actors/supervisor.hpp"
+#include "protocol/path_choice.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -19,6 +21,16 @@ using namespace protocol;
 namespace {
 
 constexpr int exit_refused = 2;
+
+/// The paths are tried before anything is started; what is found is said.
+outcome<cluster_config> measured(cluster_config cluster, const std::string& file) {
+  std::cout << "measuring the paths that " << file << " can take" << std::endl;
+  auto chosen = with_measured_path(std::move(cluster));
+  if (!chosen)
+    return failure{chosen.error().why, file + ": " + chosen.error().text};
+  std::cout << "path " << path_text(chosen.value()) << std::endl;
+  return chosen;
+}
 
 /// The child supervises in a session of its own; the parent returns when the cluster has formed.
 int detach(const std::string& dir, const cluster_config& cluster) {
@@ -67,6 +79,8 @@ int up_main(int argc, char** argv) {
   auto cluster = read_cluster(file);
   if (cluster)
     cluster = with_ports(std::move(cluster.value()), file);
+  if (cluster && cluster.value().measures_path)
+    cluster = measured(std::move(cluster.value()), file);
   failure why = cluster ? make_run_directory(dir, cluster.value()) : cluster.error();
   if (why) {
     std::cerr << "baton up: " << why.text << "\n";

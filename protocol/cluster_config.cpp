@@ -8,6 +8,7 @@
 namespace baton::protocol {
 
 const char* to_string(hand_off_path p) { return word_of(path_words, p); }
+const char* to_string(ucx_transport t) { return word_of(transport_words, t); }
 const char* to_string(integrity_check c) { return word_of(integrity_words, c); }
 const char* to_string(kv_dtype t) { return word_of(dtype_words, t); }
 const char* to_string(group_role r) { return word_of(role_words, r); }

@@ -26,7 +26,11 @@ enum class integrity_check : std::uint8_t { off, sampled, all };
 enum class kv_dtype : std::uint8_t { f32, bf16 };
 enum class group_role : std::uint8_t { prefill, decode, mixed };
 
+/// What UCX must use on every channel; `any`: what it likes.
+enum class ucx_transport : std::uint8_t { any, cma, shared_memory, tcp };
+
 const char* to_string(hand_off_path p);
+const char* to_string(ucx_transport t);
 const char* to_string(integrity_check c);
 const char* to_string(kv_dtype t);
 const char* to_string(group_role r);
@@ -190,11 +194,30 @@ struct ports_by_node {
 
 using port_plan = std::variant<ports_from_base, ports_by_node>;
 
+/// What a path was measured to give when the cluster was started, or why it cannot be taken.
+struct path_cost {
+  hand_off_path path = hand_off_path::pull;
+  ucx_transport transport = ucx_transport::any; ///< of pull
+  std::uint64_t bytes_per_s = 0;                ///< 0: nothing moves, or it cannot be taken
+  std::string refused;                          ///< ""; or why
+
+  static constexpr const char* type = "path_cost";
+  template <class S>
+  static auto fields(S& s) {
+    return std::make_tuple(field("path", s.path), field("transport", s.transport),
+                           field("bytes_per_s", s.bytes_per_s), field("refused", s.refused));
+  }
+};
+
 struct cluster_config {
   std::string name;
   std::string host = "127.0.0.1";
   port_plan ports;
   hand_off_path path = hand_off_path::pull;
+  bool measures_path = false; ///< `path` is still to be chosen (protocol/path_choice.hpp)
+  std::optional<hand_off_path> prefer; ///< taken where it can be, whatever others cost
+  ucx_transport transport = ucx_transport::any;
+  std::vector<path_cost> path_costs; ///< what it was chosen by
   integrity_check integrity = integrity_check::all;
   kv_config kv;
   std::optional<executor_config> executor; ///< none: each group names its own
@@ -215,10 +238,11 @@ struct cluster_config {
   static auto fields(S& s) {
     return std::make_tuple(
       field("name", s.name), field("host", s.host), field("ports", s.ports),
-      field("path", s.path), field("integrity", s.integrity), field("kv", s.kv),
-      field("executor", s.executor), field("groups", s.groups), field("lease", s.lease),
-      field("costs", s.costs), field("retention_ms", s.retention_ms),
-      field("inflight_bytes", s.inflight_bytes),
+      field("path", s.path), field("measures_path", s.measures_path), field("prefer", s.prefer),
+      field("transport", s.transport), field("path_costs", s.path_costs),
+      field("integrity", s.integrity), field("kv", s.kv), field("executor", s.executor),
+      field("groups", s.groups), field("lease", s.lease), field("costs", s.costs),
+      field("retention_ms", s.retention_ms), field("inflight_bytes", s.inflight_bytes),
       field("offer_window_bytes", s.offer_window_bytes), field("heartbeat_ms", s.heartbeat_ms),
       field("peer_timeout_ms", s.peer_timeout_ms), field("allow_faults", s.allow_faults),
       field("tenants", s.tenants), field("trace", s.trace));

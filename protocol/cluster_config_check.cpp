@@ -114,6 +114,13 @@ void check_in_place(const cluster_config& config, json_reading& reading) {
 
 } // namespace
 
+std::string cannot_take(cluster_config config, hand_off_path path) {
+  config.path = path;
+  json_reading reading("the cluster file");
+  check_in_place(config, reading);
+  return reading.refused() ? reading.error().text : "";
+}
+
 std::string wrong_pool(const pool_size& pool, std::uint64_t block_bytes) {
   const auto* given = std::get_if<pool_bytes>(&pool);
   if (given == nullptr)

@@ -14,6 +14,9 @@ void check_group(const group_config& group, json_object& from);
 /// than pool_blocks_max. "" if it can, and for a pool of blocks.
 std::string wrong_pool(const pool_size& pool, std::uint64_t block_bytes);
 
+/// "", or why the cluster cannot take a path that it has not named.
+std::string cannot_take(cluster_config config, hand_off_path path);
+
 /// Refuses what concerns several objects: repeated names, missing roles, ports, time bounds.
 void check_cluster(const cluster_config& config, json_reading& reading);
 

@@ -158,12 +158,35 @@ port_plan read_ports(json_object from) {
   return plan;
 }
 
+path_cost read_cost(json_object& from) {
+  path_cost cost;
+  cost.path = from.word("path", path_words);
+  cost.transport = from.word("transport", transport_words, std::optional(cost.transport));
+  cost.bytes_per_s = from.bytes("bytes_per_s", {0, bytes_max}, 0);
+  cost.refused = from.text("refused", path_characters_max, "");
+  return cost;
+}
+
+void read_path(json_object& from, cluster_config& c) {
+  const asked_path asked = from.word("path", asked_path_words, std::optional(asked_path::pull));
+  c.measures_path = asked == asked_path::measured;
+  if (!c.measures_path)
+    c.path = static_cast<hand_off_path>(asked);
+  if (from.has("prefer"))
+    c.prefer = from.word("prefer", preferred_path_words);
+  c.transport = from.word("transport", transport_words, std::optional(c.transport));
+  from.each("path_costs", limits::path_costs_max,
+            [&](json_object& cost) { c.path_costs.push_back(read_cost(cost)); });
+  if (c.prefer && !c.measures_path && c.path_costs.empty())
+    from.refuse("prefer", "expected only where path is measured; a path by name is required");
+}
+
 cluster_config read_cluster(json_object& from) {
   cluster_config c;
   c.name = from.name("name");
   c.host = from.text("host", limits::name_characters_max, c.host);
   c.ports = read_ports(from.object("ports"));
-  c.path = from.word("path", path_words, std::optional(c.path));
+  read_path(from, c);
   c.integrity = from.word("integrity", integrity_words, std::optional(c.integrity));
   c.kv = read_kv(from.object("kv"), c.kv);
   json_object executor = from.object("executor");

@@ -44,13 +44,23 @@ json written(const group_config& group) {
   return form;
 }
 
+json written(const path_cost& cost) {
+  json form = {{"path", to_string(cost.path)},
+               {"transport", to_string(cost.transport)},
+               {"bytes_per_s", cost.bytes_per_s}};
+  if (!cost.refused.empty())
+    form["refused"] = cost.refused;
+  return form;
+}
+
 } // namespace
 
 std::string resolved(const cluster_config& config) {
   json form = {{"name", config.name},
                {"host", config.host},
                {"ports", written(config.ports)},
-               {"path", to_string(config.path)},
+               {"path", config.measures_path ? "measured" : to_string(config.path)},
+               {"transport", to_string(config.transport)},
                {"integrity", to_string(config.integrity)},
                {"kv", written(config.kv)},
                {"lease", to_json(config.lease)},
@@ -63,6 +73,10 @@ std::string resolved(const cluster_config& config) {
                {"allow_faults", config.allow_faults},
                {"tenants", to_json(config.tenants)},
                {"trace", config.trace}};
+  if (config.prefer)
+    form["prefer"] = to_string(*config.prefer);
+  for (const path_cost& cost : config.path_costs)
+    form["path_costs"].push_back(written(cost));
   if (config.executor)
     form["executor"] = written(*config.executor);
   for (const group_config& group : config.groups)

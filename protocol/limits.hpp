@@ -69,6 +69,7 @@ inline constexpr std::uint32_t reservations_open_max = 1'024;
 inline constexpr std::uint32_t prefill_queue_max = 256;
 /// Bytes being moved on one node, and bytes offered on one lane: back-pressure, not deadlock (H3).
 inline constexpr std::uint64_t inflight_bytes_default = 256ULL * 1024 * 1024;
+inline constexpr std::size_t path_costs_max = 16; ///< paths times transports
 inline constexpr std::uint64_t offer_window_bytes_default = 64ULL * 1024 * 1024;
 /// Trace records that a node may have unwritten; past it records are lost, and the file says how
 /// many.

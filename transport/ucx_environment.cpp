@@ -77,12 +77,14 @@ std::vector<std::string> ucx_environment() {
   };
 }
 
-void set_ucx_environment(const std::string& host) {
+void set_ucx_environment(const std::string& host, const std::string& narrowed_to) {
   for (const std::string& line : ucx_environment()) {
     const std::size_t equals = line.find('=');
     setenv(line.substr(0, equals).c_str(), line.c_str() + equals + 1, 1);
   }
   setenv("UCX_NET_DEVICES", interface_of(host).c_str(), 1);
+  if (!narrowed_to.empty())
+    setenv("UCX_TLS", narrowed_to.c_str(), 1);
 }
 
 failure check_ucx_environment() {
@@ -91,7 +93,8 @@ failure check_ucx_environment() {
     return std::find(started_with.begin(), started_with.end(), line) != started_with.end();
   };
   for (const std::string& line : ucx_environment()) {
-    const bool narrowed = starts_with(line, transports) && has(transports + "tcp");
+    const bool narrowed = starts_with(line, transports)
+                          && (has(transports + "tcp") || has(transports + "posix"));
     const bool elsewhere = starts_with(line, devices) && names_one_device(started_with);
     if (!has(line) && !narrowed && !elsewhere)
       return {reason::bad_input,

@@ -94,7 +94,11 @@ TEST_CASE("each mistake in a group names file, field and reason") {
 TEST_CASE("each mistake in the rest of a cluster file names file, field and reason") {
   check_each({
     {"/grups", json::array(), "grups: unknown field; did you mean groups?"},
-    {"/path", "push", "path: expected pull, shared_arena, in_place or loopback, got \"push\""},
+    {"/path", "push",
+     "path: expected pull, shared_arena, in_place, loopback or measured, got \"push\""},
+    {"/prefer", "pull", "prefer: expected only where path is measured; a path by name is required"},
+    {"/prefer", "loopback", "prefer: expected in_place, shared_arena or pull, got \"loopback\""},
+    {"/transport", "ib", "transport: expected any, cma, shared_memory or tcp, got \"ib\""},
     {"/integrity", true, "integrity: expected off, sampled or all, got true"},
     {"/kv", {{"dtype", "fp8"}}, "kv.dtype: expected f32 or bf16, got \"fp8\""},
     {"/kv", {{"block_tokens", 0}}, "kv.block_tokens: expected 1 to 256, got 0"},

@@ -84,7 +84,8 @@ TEST_CASE("the cluster schema has the parser's fields") {
   for (const std::string executor :
        {R"({"kind": "llama", "model": "m"})", R"({"kind": "synthetic"})"}) {
     std::set<std::string> fields;
-    const auto config = parse_cluster(R"({"name": "n", "tenants": [{"name": "t"}], "executor": )"
+    const auto config = parse_cluster(R"({"name": "n", "path_costs": [{"path": "pull"}],
+                                        "tenants": [{"name": "t"}], "executor": )"
                                         + executor + R"(, "groups": [{"name": "A", "role": "mixed",
                                         "pool_bytes": "1GiB", "executor": )" + executor + "}]}",
                                       "cluster.json", &fields);
@@ -113,7 +114,10 @@ TEST_CASE("the script schema has the parser's fields") {
 
 TEST_CASE("the schemas have the parsers' words") {
   properties cluster = properties_of(schema_of("cluster.schema.json"));
-  CHECK(cluster["path"]["enum"] == names_in(path_words));
+  CHECK(cluster["path"]["enum"] == names_in(asked_path_words));
+  CHECK(cluster["prefer"]["enum"] == names_in(preferred_path_words));
+  CHECK(cluster["transport"]["enum"] == names_in(transport_words));
+  CHECK(cluster["path_costs[].path"]["enum"] == names_in(path_words));
   CHECK(cluster["integrity"]["enum"] == names_in(integrity_words));
   CHECK(cluster["kv.dtype"]["enum"] == names_in(dtype_words));
   CHECK(cluster["groups[].role"]["enum"] == names_in(role_words));
