@@ -224,13 +224,16 @@ def small_benches(bench):
             for name in ("link", "handoff", "burst", "short", "streaming")
             for path in ("pull", "tcp", "shared_arena")]
     runs += [("handshake", "--path", path, *once) for path in ("pull", "in_place")]
-    runs += [("control", *once, *small), ("live", *small)]
+    runs += [("control", *once, *small), ("live", *small), ("trace", *once, *small)]
+    runs += [("engine", *once, "--threads", "1"),
+             ("handoff", "--path", "shared_memory", *once, *small)]
     for words in runs:
         ended = command(bench, "bench", *words)
         require_equal(ended.code, 0, f"exit code of bench {' '.join(words)} ({ended.tail()})")
-        said = json.loads(ended.out)
-        require_equal((said["bench"], said["rounds"]), (words[0], 1), ended.out)
-        require(said["value"] > 0 and said["baseline"] > 0, ended.out)
+        for line in ended.out.splitlines():
+            said = json.loads(line)
+            require_equal((said["bench"], said["rounds"]), (words[0], 1), line)
+            require(said["value"] > 0 and said["baseline"] > 0, line)
 
 
 def without_a_cluster(bench):
