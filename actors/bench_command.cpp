@@ -74,8 +74,8 @@ const bench_entry entries[] = {
   {"live", "memory of each of 100,000 live requests at their router", {}, false, false,
    "the count of requests", false, nullptr,
    [](const arguments& a) { return live(live_requests / a.shrink); }},
-  {"trace", "1,000 requests through five processes, every message recorded, against none", {}, false,
-   true, "the count of requests", false,
+  {"trace", "1,000 requests through five processes, every message recorded, against none", {},
+   false, true, "the count of requests", false,
    "computes the tokens (default: the synthetic executor, which computes nothing)",
    [](const arguments& a) {
      return recording(a.model, recorded_requests / a.shrink, a.rounds);

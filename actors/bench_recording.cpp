@@ -57,8 +57,9 @@ double requests_per_s(own_cluster& cluster, std::uint32_t requests) {
 
 int recording(const std::string& model_folder, std::uint32_t requests, std::uint32_t rounds) {
   const idleness idle;
-  measurement m{"trace", model_folder.empty() ? "pull, tp 2, synthetic" : "pull, tp 2, a real model",
-                "requests/s", "the same without recording", {}, {}, {}, {}};
+  const char* const tokens = model_folder.empty() ? "synthetic" : "a real model";
+  measurement m{"trace", std::string("pull, tp 2, ") + tokens, "requests/s",
+                "the same without recording", {}, {}, {}, {}};
   {
     own_cluster traced(cluster_of(model_folder, true));
     own_cluster silent(cluster_of(model_folder, false));

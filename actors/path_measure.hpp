@@ -8,8 +8,9 @@
 
 namespace baton::actors {
 
-/// The configuration with path, transport and path_costs filled in; unchanged where a path was named.
-/// Takes about a second for each path. unsupported when none can be taken, with each one's reason.
+/// The configuration with path, transport and path_costs filled in; unchanged where a path was
+/// named. Takes about half a second for each path. unsupported when none can be taken, with each
+/// one's reason.
 protocol::outcome<protocol::cluster_config> with_measured_path(protocol::cluster_config cluster);
 
 } // namespace baton::actors

@@ -21,11 +21,11 @@ struct ask_status {
   }
 };
 
-/// Only recorded, by the router's node when it starts: the path of all lanes, and what it was chosen
-/// by. Which transports each channel uses is in each rank's channel_ready.
+/// Only recorded, by the router's node when it starts: the path of all lanes, and what it was
+/// chosen by. Which transports each channel uses is in each rank's channel_ready.
 struct path_chosen {
   std::string path;                  ///< "pull over tcp"
-  std::vector<std::string> measured; ///< "shared_arena 9.81 GB/s"; empty: the file required the path
+  std::vector<std::string> measured; ///< "shared_arena 9.81 GB/s"; empty: the file required it
 
   static constexpr const char* type = "path_chosen";
   template <class S>

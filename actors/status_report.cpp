@@ -83,8 +83,8 @@ bool cluster_answers::complete_for(const cluster_config& cluster) const {
 }
 
 std::string status_text(const cluster_config& cluster, const cluster_answers& answers) {
-  return "cluster " + cluster.name + "\npath " + path_text(cluster) + "\n\n" + groups_text(cluster, answers) + "\n"
-         + nodes_text(cluster, answers);
+  return "cluster " + cluster.name + "\npath " + path_text(cluster) + "\n\n"
+         + groups_text(cluster, answers) + "\n" + nodes_text(cluster, answers);
 }
 
 json status_json(const cluster_config& cluster, const cluster_answers& answers) {

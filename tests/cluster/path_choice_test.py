@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A cluster file may leave its path to be measured, prefer one, and require a transport of UCX. What
-was chosen, and why, is said by `baton up`, by `baton status` and in the trace.
+"""A cluster file may leave its path to be measured, prefer one, and require a transport of UCX.
+What was chosen, and why, is said by `baton up`, by `baton status` and in the trace.
 
     path_choice_test.py BATON
 """
