@@ -26,6 +26,9 @@ using protocol::trace_record;
 /// Records turned into text between two writes; bounds the text in memory.
 constexpr std::size_t records_per_write_max = 256;
 constexpr auto flush_wait_max = std::chrono::seconds(5);
+/// Records wait so long for others. A writer that woke for each would take the core from the actor
+/// that the next message is for; what a killed node may lose is bounded by this.
+constexpr auto gathering_time = std::chrono::milliseconds(10);
 
 /// A record and its event, or a gap in the records at this place.
 struct pending {
@@ -70,14 +73,17 @@ public:
     }
     ++unwritten_;
     queue_.push_back({std::move(record), std::move(event), 0});
-    if (queue_.size() == 1)
+    if (queue_.size() == 1 || queue_.size() == records_per_write_max)
       work_.notify_one();
   }
 
   void flush() override {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::uint64_t target = taken_ + queue_.size();
+    ++flushing_;
+    work_.notify_one();
     progress_.wait_for(lock, flush_wait_max, [&] { return settled_ >= target; });
+    --flushing_;
   }
 
   void leave_open() override { ending_ = ending::cut; }
@@ -122,6 +128,9 @@ private:
   std::deque<pending> take() {
     std::unique_lock<std::mutex> lock(mutex_);
     work_.wait(lock, [&] { return !queue_.empty() || phase_ == phase::closing; });
+    work_.wait_for(lock, gathering_time, [&] {
+      return queue_.size() >= records_per_write_max || flushing_ > 0 || phase_ == phase::closing;
+    });
     std::deque<pending> batch;
     while (!queue_.empty() && batch.size() < records_per_write_max) {
       batch.push_back(std::move(queue_.front()));
@@ -174,6 +183,7 @@ private:
   std::condition_variable progress_;
   std::deque<pending> queue_;
   phase phase_ = phase::open;
+  std::uint32_t flushing_ = 0; ///< who waits for what has been recorded
   std::uint64_t unwritten_ = 0; ///< queued, and taken but not in the file
   std::uint64_t taken_ = 0;
   std::uint64_t settled_ = 0;
