@@ -1,5 +1,6 @@
 #include "actors/trace_command.hpp"
 
+#include "actors/trace_path_report.hpp"
 #include "actors/trace_show.hpp"
 #include "actors/trace_stats.hpp"
 #include "actors/trace_whole.hpp"
@@ -17,6 +18,7 @@ using namespace protocol;
 struct arguments {
   std::string directory;
   std::string request;
+  std::vector<std::string> words; ///< path: perhaps a request, and the directory
   bool all = false;
   bool partial = false;
   bool idle = false;
@@ -99,6 +101,25 @@ int stats(const arguments& args) {
                                     + " records, the first: " + gathered.first_unreadable.text});
 }
 
+int path(arguments args) {
+  if (args.words.size() == 2)
+    args.request = args.words.front();
+  args.directory = args.words.back();
+  const auto files = trace_files::open(args.directory, node_state::unknown);
+  if (!files)
+    return fail(files.error());
+  const trace_files& all = *files.value();
+  const path_extent extent = args.all ? path_extent::all : path_extent::folded;
+  failure why;
+  if (args.request.empty())
+    why = args.as_json ? print_all_paths_json(all, std::cout) : print_all_paths(all, std::cout);
+  else
+    why = args.as_json ? print_path_json(all, args.request, std::cout)
+                       : print_path(all, args.request, extent, std::cout);
+  const int rest = say_what_is_not_here(args, all);
+  return why ? fail(why) : rest;
+}
+
 void describe_arguments(CLI::App& app, arguments& args) {
   app.require_subcommand(1);
   auto* show = app.add_subcommand("show", "print one request's messages in causal order");
@@ -110,6 +131,12 @@ void describe_arguments(CLI::App& app, arguments& args) {
   check->add_flag("--idle", args.idle, "the nodes still run, are idle and have flushed");
   auto* stats = app.add_subcommand("stats", "outcomes, latencies, bytes, waits");
   stats->add_flag("--json", args.as_json, "as one JSON object");
+  auto* path = app.add_subcommand("path", "where the time to the first token went, and between "
+                                          "tokens: of one request, or of all");
+  path->add_option("words", args.words, "perhaps a request (as for show), and the run directory")
+    ->type_name("[REQUEST] DIR")->required()->expected(1, 2);
+  path->add_flag("--all", args.all, "print the short stretches, too");
+  path->add_flag("--json", args.as_json, "as one JSON object");
   for (auto* command : {show, check, stats})
     command->add_option("directory", args.directory, "run directory")->required();
 }
@@ -127,6 +154,8 @@ int trace_main(int argc, char** argv) {
   }
   if (app.got_subcommand("show"))
     return show(args);
+  if (app.got_subcommand("path"))
+    return path(args);
   return app.got_subcommand("check") ? check(args) : stats(args);
 }
 

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What the trace tool tells of real runs is what happened: where the time to the first token went.
+
+    trace_tool_test.py BATON
+"""
+import json
+import sys
+
+from cases import from_root, play, require, require_equal
+from cluster import HELLO, TEACHING, Cluster, command
+
+EXPLAINED_MIN = 0.99
+SCENARIOS = ("hello", "late_arrivals", "lease_expiry", "cancel_every_state", "duplicate_notices",
+             "manifest_fields", "wrong_incarnation", "decoder_refusal", "deadline_refusal")
+IN_PLACE = from_root("deploy", "cluster", "teaching_in_place.json")
+
+
+def scenario(name):
+    return from_root("deploy", "scenarios", f"{name}.json")
+
+
+def answer(bench, *words):
+    ended = command(bench, "trace", *words)
+    require_equal(ended.code, 0, f"exit code of baton trace {' '.join(words)} ({ended.tail()})")
+    return ended.out
+
+
+def answer_json(bench, *words):
+    return json.loads(answer(bench, *words))
+
+
+# -- path -----------------------------------------------------------------------------------------
+
+def require_seamless(path):
+    segments = path["segments"]
+    for before, after in zip(segments, segments[1:]):
+        require_equal(after["from_ns"], before["to_ns"], f"the end of {before}, and the next")
+    require_equal(segments[-1]["to_ns"] - segments[0]["from_ns"], path["ttft_ns"], "the whole path")
+
+
+def require_explained(bench, directory):
+    paths = answer_json(bench, "path", directory, "--json")
+    least = paths["least_explained"]["explained_share"]
+    require(least >= EXPLAINED_MIN, f"of one request's TTFT {least} is explained")
+    between = paths["between_tokens"]["explained_share"]
+    require(between >= EXPLAINED_MIN, f"between tokens {between} is explained")
+    return paths
+
+
+def explained(bench):
+    """The same times as the client has measured, and nearly all of them named."""
+    with Cluster(bench, "explained", TEACHING) as cluster:
+        for name in SCENARIOS:
+            cluster.run(scenario(name)).require_well(name)
+        first = require_explained(bench, cluster.directory)["first_token"]
+        measured = cluster.stats()["durations_ns"]["first_token"]
+        require_equal(first["count"], measured["count"], "requests with a first token")
+        require_equal(first["p50_ns"], measured["p50"], "TTFT p50")
+        path = answer_json(bench, "path", "hello", cluster.directory, "--json")["paths"][0]
+        require_seamless(path)
+        phases = [segment["phase"] for segment in path["segments"]]
+        order = ["submit", "place", "reserve", "prefill", "hand-off", "commit", "step", "stream"]
+        require_equal(sorted(set(phases), key=phases.index), order, "the phases, in their order")
+        text = answer(bench, "path", "hello", cluster.directory)
+        require("compute" in text and "between tokens: 119" in text, f"trace path says:\n{text}")
+
+
+def explained_in_place(bench):
+    with Cluster(bench, "in_place", IN_PLACE) as cluster:
+        cluster.run(HELLO).require_well("hello")
+        require_explained(bench, cluster.directory)
+
+
+def nothing_to_show(bench):
+    """A request without a token has no path; an unknown one is not there."""
+    with Cluster(bench, "nothing", TEACHING) as cluster:
+        cluster.run(scenario("decoder_refusal"))
+        for words, why in ((("path", "nobody", cluster.directory), "no request 'nobody'"),
+                           (("path", bench.path("nowhere")), "nowhere")):
+            ended = command(bench, "trace", *words)
+            require_equal(ended.code, 1, f"exit code of baton trace {' '.join(words)}")
+            require(why in ended.err, f"\"{why}\" is not said: {ended.err}")
+
+
+def cases(_bench):
+    yield "trace path explains the time to the first token of every scenario", explained
+    yield "trace path explains it in place, too", explained_in_place
+    yield "trace path says what is not there", nothing_to_show
+
+
+if __name__ == "__main__":
+    sys.exit(play("trace_tool", __doc__, cases))
