@@ -1,5 +1,6 @@
 #include "actors/trace_command.hpp"
 
+#include "actors/trace_blocks.hpp"
 #include "actors/trace_path_report.hpp"
 #include "actors/trace_show.hpp"
 #include "actors/trace_stats.hpp"
@@ -19,6 +20,7 @@ struct arguments {
   std::string directory;
   std::string request;
   std::vector<std::string> words; ///< path: perhaps a request, and the directory
+  std::string blocks; ///< blocks: GROUP or GROUP:BLOCK
   bool all = false;
   bool partial = false;
   bool idle = false;
@@ -120,6 +122,23 @@ int path(arguments args) {
   return why ? fail(why) : rest;
 }
 
+int blocks(const arguments& args) {
+  const auto choice = parse_block_choice(args.blocks);
+  if (!choice)
+    return fail(choice.error());
+  const auto files = trace_files::open(args.directory, node_state::unknown);
+  if (!files)
+    return fail(files.error());
+  const trace_files& all = *files.value();
+  const failure why
+    = args.as_json
+        ? print_blocks_json(all, choice.value(), std::cout)
+        : print_blocks(all, choice.value(),
+                       args.all ? strip_extent::all : strip_extent::screenful, std::cout);
+  const int rest = say_what_is_not_here(args, all);
+  return why ? fail(why) : rest;
+}
+
 void describe_arguments(CLI::App& app, arguments& args) {
   app.require_subcommand(1);
   auto* show = app.add_subcommand("show", "print one request's messages in causal order");
@@ -137,7 +156,12 @@ void describe_arguments(CLI::App& app, arguments& args) {
     ->type_name("[REQUEST] DIR")->required()->expected(1, 2);
   path->add_flag("--all", args.all, "print the short stretches, too");
   path->add_flag("--json", args.as_json, "as one JSON object");
-  for (auto* command : {show, check, stats})
+  auto* blocks = app.add_subcommand("blocks", "who owned the blocks of a group's pool when");
+  blocks->add_option("blocks", args.blocks, "a group, or one block of it")
+    ->type_name("GROUP[:BLOCK]")->required();
+  blocks->add_flag("--all", args.all, "print every row");
+  blocks->add_flag("--json", args.as_json, "every grant, as one JSON object");
+  for (auto* command : {show, check, stats, blocks})
     command->add_option("directory", args.directory, "run directory")->required();
 }
 
@@ -156,6 +180,8 @@ int trace_main(int argc, char** argv) {
     return show(args);
   if (app.got_subcommand("path"))
     return path(args);
+  if (app.got_subcommand("blocks"))
+    return blocks(args);
   return app.got_subcommand("check") ? check(args) : stats(args);
 }
 

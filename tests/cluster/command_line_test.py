@@ -28,7 +28,7 @@ def require_refused(ended, code, *words):
 def help_of_each_command(bench):
     for words in ([], ["up"], ["run"], ["status"], ["down"], ["node"], ["trace"],
                   ["trace", "show"], ["trace", "check"], ["trace", "stats"],
-                  ["trace", "path"], ["bench"], ["bench", "handoff"]):
+                  ["trace", "path"], ["trace", "blocks"], ["bench"], ["bench", "handoff"]):
         shown = command(bench, *words, "--help")
         require_equal(shown.code, 0, f"exit code of baton {' '.join(words)} --help")
         require("".join(words[-1:]) in shown.out, f"help of {words}: {shown.out}")
@@ -40,6 +40,7 @@ def wrong_arguments(bench):
     require_refused(command(bench, "jump"), USAGE, "there is no command 'jump'")
     for words in (["up"], ["run"], ["status", "extra"], ["down", "extra"], ["node"], ["trace"],
                   ["trace", "show"], ["trace", "path"], ["trace", "path", "a", "b", "c"],
+                  ["trace", "blocks"],
                   ["up", TEACHING, "--no-such-option"], ["run", HELLO, "--prompt", "both"],
                   ["run", "--prompt", "x", "--output-tokens", "0"]):
         require_equal(command(bench, *words).code, USAGE, f"exit code of baton {' '.join(words)}")
@@ -183,7 +184,7 @@ def lost_trace(bench):
     checked = command(bench, "trace", "check", cluster.directory)
     require_equal(checked.code, 1, f"exit code of trace check ({checked.tail()})")
     require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
-    for words in (["stats"], ["show", "hello"], ["path", "hello"], ["path"]):
+    for words in (["stats"], ["show", "hello"], ["path", "hello"], ["path"], ["blocks", "D3"]):
         require_refused(command(bench, "trace", *words, cluster.directory), 1,
                         "has no trace of D3.1")
 
@@ -238,7 +239,7 @@ def without_a_cluster(bench):
     require_refused(command(bench, "run", HELLO, "--dir", nothing), USAGE, nothing)
     require_refused(command(bench, "status", "--dir", nothing), USAGE, nothing)
     require_refused(command(bench, "down", "--dir", nothing), 1, nothing)
-    for words in (["check"], ["stats"], ["show", "hello"], ["path"]):
+    for words in (["check"], ["stats"], ["show", "hello"], ["path"], ["blocks", "D3"]):
         require_refused(command(bench, "trace", *words, nothing), 1, nothing)
     with Cluster(bench, "gone", TEACHING) as cluster:
         pass

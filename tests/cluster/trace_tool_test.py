@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the trace tool tells of real runs is what happened: where the time to the first token went.
+"""What the trace tool tells of real runs is what happened: where the time to the first token went,
+and who owned a block when.
 
     trace_tool_test.py BATON
 """
@@ -71,12 +72,45 @@ def explained_in_place(bench):
         require_explained(bench, cluster.directory)
 
 
+# -- blocks ---------------------------------------------------------------------------------------
+
+def require_tenures(grants):
+    """One holder after the other, each with the next generation, and each ends free."""
+    for before, after in zip(grants, grants[1:]):
+        require(before["free_ns"] <= after["leased_ns"], f"{before} overlaps {after}")
+        require_equal(after["blocks"][0]["gen"], before["blocks"][0]["gen"] + 1, "generation")
+    for grant in grants:
+        times = [grant[f"{state}_ns"] for state in ("leased", "live", "quarantined", "free")]
+        require(None not in (times[0], times[2], times[3]), f"not every state was passed: {grant}")
+        passed = [time for time in times if time is not None]
+        require_equal(passed, sorted(passed), "the states, in their order")
+
+
+def owners(bench):
+    with Cluster(bench, "owners", TEACHING) as cluster:
+        for name in ("hello", "cancel_every_state"):
+            cluster.run(scenario(name)).require_well(name)
+        directory = cluster.directory
+        pool = answer_json(bench, "blocks", "D3:0", directory, "--json")["pools"][0]
+        require_equal((pool["group"], pool["blocks"]), ("D3", 512), "the pool")
+        require_tenures(pool["grants"])
+        require(len(pool["grants"]) > 2, f"block 0 was granted {len(pool['grants'])} times")
+        one = answer(bench, "blocks", "D3:0", directory)
+        require("live" in one and "quarantined" in one and "hello" in one, f"blocks D3:0:\n{one}")
+        strips = answer(bench, "blocks", "D3", directory).splitlines()
+        require("-" in strips[3] and "#" in strips[3] and "~" in strips[3], f"no strip: {strips}")
+        require(strips[-1].split()[0].endswith("-511"), f"the last row: {strips[-1]}")
+
+
 def nothing_to_show(bench):
     """A request without a token has no path; an unknown one is not there."""
     with Cluster(bench, "nothing", TEACHING) as cluster:
         cluster.run(scenario("decoder_refusal"))
         for words, why in ((("path", "nobody", cluster.directory), "no request 'nobody'"),
-                           (("path", bench.path("nowhere")), "nowhere")):
+                           (("path", bench.path("nowhere")), "nowhere"),
+                           (("blocks", "D4", cluster.directory), "there are: D3, P7"),
+                           (("blocks", "D3:512", cluster.directory), "blocks 0 to 511"),
+                           (("blocks", "D3:x", cluster.directory), "GROUP:BLOCK")):
             ended = command(bench, "trace", *words)
             require_equal(ended.code, 1, f"exit code of baton trace {' '.join(words)}")
             require(why in ended.err, f"\"{why}\" is not said: {ended.err}")
@@ -85,7 +119,8 @@ def nothing_to_show(bench):
 def cases(_bench):
     yield "trace path explains the time to the first token of every scenario", explained
     yield "trace path explains it in place, too", explained_in_place
-    yield "trace path says what is not there", nothing_to_show
+    yield "trace blocks shows one owner after the other, each with its own generation", owners
+    yield "trace path and trace blocks say what is not there", nothing_to_show
 
 
 if __name__ == "__main__":
