@@ -1,6 +1,7 @@
 #include "actors/trace_command.hpp"
 
 #include "actors/trace_blocks.hpp"
+#include "actors/trace_export.hpp"
 #include "actors/trace_path_report.hpp"
 #include "actors/trace_show.hpp"
 #include "actors/trace_stats.hpp"
@@ -8,6 +9,9 @@
 #include "protocol/trace_check.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 
 namespace baton::actors {
@@ -20,7 +24,9 @@ struct arguments {
   std::string directory;
   std::string request;
   std::vector<std::string> words; ///< path: perhaps a request, and the directory
-  std::string blocks; ///< blocks: GROUP or GROUP:BLOCK
+  std::string perfetto;  ///< export: a file to write
+  std::string json_file; ///< export: a file to write
+  std::string blocks;    ///< blocks: GROUP or GROUP:BLOCK
   bool all = false;
   bool partial = false;
   bool idle = false;
@@ -139,6 +145,41 @@ int blocks(const arguments& args) {
   return why ? fail(why) : rest;
 }
 
+/// What would be taken for a node's file the next time.
+bool is_trace_name(const std::string& path) {
+  constexpr std::string_view suffix = ".trace.jsonl";
+  return path.size() >= suffix.size()
+         && path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+int write_export(const arguments& args) {
+  const std::string& path = args.perfetto.empty() ? args.json_file : args.perfetto;
+  if (is_trace_name(path))
+    return fail({reason::bad_input, path + ": a file of this name would be read as a trace"});
+  const auto files = trace_files::open(args.directory, node_state::unknown);
+  if (!files)
+    return fail(files.error());
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (!out)
+    return fail({reason::bad_input, path + ": cannot write: " + std::strerror(errno)});
+  const export_result done = args.perfetto.empty() ? export_json(*files.value(), out)
+                                                   : export_perfetto(*files.value(), out);
+  out.close();
+  if (!out)
+    return fail({reason::bad_input, path + ": cannot write all of it"});
+  std::cout << path << ": " << done.slices << (args.perfetto.empty() ? " records" : " slices");
+  if (done.flows > 0)
+    std::cout << ", " << done.flows << " flows";
+  if (done.backward > 0)
+    std::cout << " (" << done.backward << " against the clock are left out)";
+  std::cout << "\n";
+  const int rest = say_what_is_not_here(args, *files.value());
+  if (done.unreadable == 0)
+    return rest;
+  return fail({reason::bad_input, "unreadable: " + std::to_string(done.unreadable)
+                                    + " records, the first: " + done.first_unreadable.text});
+}
+
 void describe_arguments(CLI::App& app, arguments& args) {
   app.require_subcommand(1);
   auto* show = app.add_subcommand("show", "print one request's messages in causal order");
@@ -161,7 +202,14 @@ void describe_arguments(CLI::App& app, arguments& args) {
     ->type_name("GROUP[:BLOCK]")->required();
   blocks->add_flag("--all", args.all, "print every row");
   blocks->add_flag("--json", args.as_json, "every grant, as one JSON object");
-  for (auto* command : {show, check, stats, blocks})
+  auto* written = app.add_subcommand("export", "write the trace for other programs");
+  auto* formats = written->add_option_group("format");
+  formats->add_option("--perfetto", args.perfetto, "as a JSON trace for Perfetto's UI")
+    ->type_name("FILE");
+  formats->add_option("--json", args.json_file, "as lines of JSON, all nodes in causal order")
+    ->type_name("FILE");
+  formats->require_option(1);
+  for (auto* command : {show, check, stats, blocks, written})
     command->add_option("directory", args.directory, "run directory")->required();
 }
 
@@ -182,6 +230,8 @@ int trace_main(int argc, char** argv) {
     return path(args);
   if (app.got_subcommand("blocks"))
     return blocks(args);
+  if (app.got_subcommand("export"))
+    return write_export(args);
   return app.got_subcommand("check") ? check(args) : stats(args);
 }
 

@@ -28,7 +28,8 @@ def require_refused(ended, code, *words):
 def help_of_each_command(bench):
     for words in ([], ["up"], ["run"], ["status"], ["down"], ["node"], ["trace"],
                   ["trace", "show"], ["trace", "check"], ["trace", "stats"],
-                  ["trace", "path"], ["trace", "blocks"], ["bench"], ["bench", "handoff"]):
+                  ["trace", "path"], ["trace", "blocks"], ["trace", "export"], ["bench"],
+                  ["bench", "handoff"]):
         shown = command(bench, *words, "--help")
         require_equal(shown.code, 0, f"exit code of baton {' '.join(words)} --help")
         require("".join(words[-1:]) in shown.out, f"help of {words}: {shown.out}")
@@ -40,7 +41,7 @@ def wrong_arguments(bench):
     require_refused(command(bench, "jump"), USAGE, "there is no command 'jump'")
     for words in (["up"], ["run"], ["status", "extra"], ["down", "extra"], ["node"], ["trace"],
                   ["trace", "show"], ["trace", "path"], ["trace", "path", "a", "b", "c"],
-                  ["trace", "blocks"],
+                  ["trace", "blocks"], ["trace", "export", "a"],
                   ["up", TEACHING, "--no-such-option"], ["run", HELLO, "--prompt", "both"],
                   ["run", "--prompt", "x", "--output-tokens", "0"]):
         require_equal(command(bench, *words).code, USAGE, f"exit code of baton {' '.join(words)}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the trace tool tells of real runs is what happened: where the time to the first token went,
-and who owned a block when.
+who owned a block when, and what other programs are given to read.
 
     trace_tool_test.py BATON
 """
@@ -8,7 +8,8 @@ import json
 import sys
 
 from cases import from_root, play, require, require_equal
-from cluster import HELLO, TEACHING, Cluster, command
+from cluster import HELLO, TEACHING, Cluster, command, read_json
+from perfetto_format import require_format
 
 EXPLAINED_MIN = 0.99
 SCENARIOS = ("hello", "late_arrivals", "lease_expiry", "cancel_every_state", "duplicate_notices",
@@ -102,6 +103,50 @@ def owners(bench):
         require(strips[-1].split()[0].endswith("-511"), f"the last row: {strips[-1]}")
 
 
+# -- export ---------------------------------------------------------------------------------------
+
+def exported(bench):
+    """One slice for each record, and one for each plan's kernels."""
+    with Cluster(bench, "exported", TEACHING) as cluster:
+        for name in ("hello", "cancel_every_state"):
+            cluster.run(scenario(name)).require_well(name)
+    directory = cluster.directory
+    file = cluster.path("perfetto.json")
+    answer(bench, "export", "--perfetto", file, directory)
+    found, names = require_format(read_json(file), {"blocks of P7": 512, "blocks of D3": 512})
+    records = answer_json(bench, "stats", "--json", directory)["records"]
+    kinds = [event["cat"] for event in found["X"]]
+    require_equal(kinds.count("handling"), records, "slices of handling")
+    plans = [e for e in found["X"] if e["name"] == "plan_ended"]
+    require_equal(kinds.count("kernels"), len(plans), "slices of kernels")
+    require(len(found["s"]) > records / 2, f"{len(found['s'])} flows of {records} records")
+    require({"pool/D3", "reservation/1", "kernels"} <= set(sum(names.values(), [])),
+            f"tracks: {names}")
+
+    lines = cluster.path("all.jsonl")
+    answer(bench, "export", "--json", lines, directory)
+    with open(lines, encoding="utf-8") as written:
+        said = [json.loads(line) for line in written]
+    require_equal(len(said), records, "lines of JSON")
+    seen = set()
+    for record in said:
+        ends = record["message"] == "request_ended" and record["node"] == "client"
+        require(not ends or record["cause"] in seen, f"before its cause: {record}")
+        seen.add(record["id"])
+
+
+def nothing_to_write(bench):
+    with Cluster(bench, "unwritten", TEACHING) as cluster:
+        cluster.run(HELLO).require_well("hello")
+    refused = {cluster.path("x.trace.jsonl"): "would be read as a trace",
+               cluster.path("no/such/folder.json"): "cannot write", "/dev/full": "cannot write"}
+    for path, why in refused.items():
+        ended = command(bench, "trace", "export", "--perfetto", path, cluster.directory)
+        require_equal(ended.code, 1, f"exit code of an export to {path} ({ended.tail()})")
+        require(why in ended.err, f"{path}: {ended.err}")
+    require_equal(command(bench, "trace", "export", cluster.directory).code, 2, "without a format")
+
+
 def nothing_to_show(bench):
     """A request without a token has no path; an unknown one is not there."""
     with Cluster(bench, "nothing", TEACHING) as cluster:
@@ -120,6 +165,8 @@ def cases(_bench):
     yield "trace path explains the time to the first token of every scenario", explained
     yield "trace path explains it in place, too", explained_in_place
     yield "trace blocks shows one owner after the other, each with its own generation", owners
+    yield "trace export writes what keeps the format's rules, with every record", exported
+    yield "trace export says what it cannot write", nothing_to_write
     yield "trace path and trace blocks say what is not there", nothing_to_show
 
 
