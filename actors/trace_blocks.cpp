@@ -5,6 +5,7 @@
 #include "protocol/trace_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace baton::actors {
@@ -36,24 +37,23 @@ strip_window window_of(const pool_ledger& pool, std::int64_t end_ns) {
   return w;
 }
 
-/// A column shows the condition that is furthest from free in its time, however short.
+/// A column shows where its block was longest in that time: free only if it was nothing else.
 std::string strip_of(const std::vector<block_span>& spans, const strip_window& w) {
   const std::int64_t column_ns = w.column_ns();
   const std::int64_t columns = (w.to_ns - w.from_ns + column_ns - 1) / column_ns;
-  std::vector<std::size_t> shown(static_cast<std::size_t>(columns), 0);
+  std::vector<std::array<std::int64_t, block_conditions>> times(static_cast<std::size_t>(columns));
   for (const block_span& s : spans) {
-    if (s.to_ns < w.from_ns || s.from_ns > w.to_ns)
+    const std::int64_t from = std::max(s.from_ns, w.from_ns) - w.from_ns;
+    const std::int64_t to = std::min(s.to_ns, w.to_ns) - w.from_ns;
+    if (s.condition == block_condition::free)
       continue;
-    const std::int64_t last_ns = std::max(s.from_ns, s.to_ns - 1) - w.from_ns;
-    const std::int64_t last = std::min(columns - 1, last_ns / column_ns);
-    for (auto c = std::max<std::int64_t>(0, (s.from_ns - w.from_ns) / column_ns); c <= last; ++c) {
-      auto& one = shown[static_cast<std::size_t>(c)];
-      one = std::max(one, static_cast<std::size_t>(s.condition));
-    }
+    for (std::int64_t c = from / column_ns; c < columns && c * column_ns < to; ++c)
+      times[static_cast<std::size_t>(c)][static_cast<std::size_t>(s.condition)]
+        += std::min(to, (c + 1) * column_ns) - std::max(from, c * column_ns);
   }
   std::string strip;
-  for (const std::size_t condition : shown)
-    strip += marks[condition];
+  for (const auto& in : times)
+    strip += marks[std::max_element(in.begin(), in.end()) - in.begin()];
   return strip;
 }
 
@@ -82,7 +82,7 @@ public:
          << " grants\n"
          << at(w.from_ns) << " to " << at(w.to_ns) << " ms of the trace, a column is "
          << ms_text(w.column_ns())
-         << " ms and shows the rightmost of these that its block was in:\n";
+         << " ms and shows where its block was longest, free only if throughout:\n";
     for (std::size_t c = 0; c < block_conditions; ++c)
       out_ << (c == 0 ? "" : ", ") << "'" << marks[c] << "' "
            << to_string(static_cast<block_condition>(c));

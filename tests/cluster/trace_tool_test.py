@@ -11,7 +11,6 @@ from cases import from_root, play, require, require_equal
 from cluster import HELLO, TEACHING, Cluster, command, read_json
 from perfetto_format import require_format
 
-EXPLAINED_MIN = 0.99
 SCENARIOS = ("hello", "late_arrivals", "lease_expiry", "cancel_every_state", "duplicate_notices",
              "manifest_fields", "wrong_incarnation", "decoder_refusal", "deadline_refusal")
 IN_PLACE = from_root("deploy", "cluster", "teaching_in_place.json")
@@ -40,21 +39,12 @@ def require_seamless(path):
     require_equal(segments[-1]["to_ns"] - segments[0]["from_ns"], path["ttft_ns"], "the whole path")
 
 
-def require_explained(bench, directory):
-    paths = answer_json(bench, "path", directory, "--json")
-    least = paths["least_explained"]["explained_share"]
-    require(least >= EXPLAINED_MIN, f"of one request's TTFT {least} is explained")
-    between = paths["between_tokens"]["explained_share"]
-    require(between >= EXPLAINED_MIN, f"between tokens {between} is explained")
-    return paths
-
-
 def explained(bench):
     """The same times as the client has measured, and nearly all of them named."""
     with Cluster(bench, "explained", TEACHING) as cluster:
         for name in SCENARIOS:
             cluster.run(scenario(name)).require_well(name)
-        first = require_explained(bench, cluster.directory)["first_token"]
+        first = cluster.require_explained()["first_token"]
         measured = cluster.stats()["durations_ns"]["first_token"]
         require_equal(first["count"], measured["count"], "requests with a first token")
         require_equal(first["p50_ns"], measured["p50"], "TTFT p50")
@@ -70,7 +60,7 @@ def explained(bench):
 def explained_in_place(bench):
     with Cluster(bench, "in_place", IN_PLACE) as cluster:
         cluster.run(HELLO).require_well("hello")
-        require_explained(bench, cluster.directory)
+        cluster.require_explained()
 
 
 # -- blocks ---------------------------------------------------------------------------------------
