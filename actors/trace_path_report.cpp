@@ -47,6 +47,13 @@ path_sums between_tokens(const path_finder& paths, std::size_t number) {
   return sums;
 }
 
+/// Its external id; where that is not recorded, how its own id begins.
+std::string name_of(const std::map<std::string, std::string>& externals, const request_id& id) {
+  constexpr std::size_t digits = 12; // as in the names of its actors
+  const auto it = externals.find(to_string(id));
+  return it == externals.end() ? to_string(id).substr(0, digits) : it->second;
+}
+
 /// Who, and what: of a stretch's record.
 struct place_text {
   std::string actor;
@@ -154,9 +161,9 @@ failure print_path(const trace_files& files, const std::string& wanted, path_ext
     path_sums sums;
     sums.add(path);
     const std::string id = to_string(paths.requests()[n]);
-    const auto name = externals.find(id);
-    out << "request " << id << " (" << (name == externals.end() ? "?" : name->second)
-        << "): first token after " << ms_text(length_ns(path)) << " ms, " << share_line(sums)
+    out << "request " << id << " ("
+        << name_of(externals, paths.requests()[n]) << "): first token after "
+        << ms_text(length_ns(path)) << " ms, " << share_line(sums)
         << "\n\n" << chart_of(files, path, extent) << "\n" << sums.to_table();
     const path_sums between = between_tokens(paths, n);
     if (between.paths() > 0)
@@ -195,8 +202,8 @@ failure print_all_paths(const trace_files& files, std::ostream& out) {
   if (paths.requests().empty())
     return nobody();
   const all_paths all = walk_all(paths);
-  auto externals = externals_by_id(files);
-  const auto name = [&](std::size_t n) { return externals[to_string(paths.requests()[n])]; };
+  const auto externals = externals_by_id(files);
+  const auto name = [&](std::size_t n) { return name_of(externals, paths.requests()[n]); };
   out << "first token: " << all.first_token.paths() << " requests, p50 "
       << ms_text(all.first_token.length_at_percent_ns(50)) << " ms, longest "
       << ms_text(all.slowest_ns) << " ms (" << name(all.slowest) << "), "
