@@ -28,10 +28,13 @@ public:
 
 private:
   void add(std::int64_t from_ns, path_kind kind, std::size_t record) {
+    add(from_ns, kind, record, x_.phase_of(record, request_));
+  }
+  void add(std::int64_t from_ns, path_kind kind, std::size_t record, path_phase phase) {
     const std::int64_t from = std::max(from_ns, floor_ns_);
     if (from >= at_ns_)
       return;
-    path_.push_back({from, at_ns_, kind, x_.phase_of(record, request_), record});
+    path_.push_back({from, at_ns_, kind, phase, record});
     at_ns_ = from;
   }
 
@@ -84,9 +87,9 @@ private:
     });
     if (!begun)
       return {};
-    add(o.begin_ns, path_kind::handling, now);
-    add(x_.notes[*begun].end_ns, path_kind::queue, now);
-    path_.back().record = path_.back().kind == path_kind::queue ? other : path_.back().record;
+    const path_phase phase = x_.phase_of(now, request_); // other's is somebody else's
+    add(o.begin_ns, path_kind::handling, other, phase);
+    add(x_.notes[*begun].end_ns, path_kind::queue, other, phase);
     return handled(*begun);
   }
 
