@@ -7,8 +7,9 @@
 
 namespace baton::actors {
 
-/// baton trace show REQUEST DIR | check DIR | stats DIR. 0: as asked; 1: violations, or the trace
-/// cannot be read; 2: wrong arguments.
+/// baton trace show REQUEST DIR | check DIR | stats DIR | path [REQUEST] DIR |
+/// blocks GROUP[:BLOCK] DIR | export --perfetto FILE DIR. 0: as asked; 1: violations, or the trace
+/// cannot be read or a file not written; 2: wrong arguments.
 int trace_main(int argc, char** argv);
 
 /// `trace check` for a cluster that still runs, is idle and has flushed: its line ("trace check: ok

@@ -176,6 +176,15 @@ class Cluster:
         require_equal(stats.code, 0, f"exit code of baton trace stats ({stats.tail()})")
         return json.loads(stats.out)
 
+    def require_explained(self, share=0.99):
+        """`trace path` names that share of each first token's time, and of that between tokens."""
+        path = command(self.bench, "trace", "path", "--json", self.directory, wait_s=TRACE_S)
+        require_equal(path.code, 0, f"exit code of baton trace path ({path.tail()})")
+        said = json.loads(path.out)
+        for part in (said["least_explained"], said["between_tokens"]):
+            require(part["explained_share"] >= share, f"less is explained: {path.out}")
+        return said
+
     def trace_records(self, node):
         """Every record of one node's trace, after the header."""
         with open(self.path(f"{node}.trace.jsonl"), encoding="utf-8") as file:

@@ -27,7 +27,8 @@ def require_refused(ended, code, *words):
 
 def help_of_each_command(bench):
     for words in ([], ["up"], ["run"], ["status"], ["down"], ["node"], ["trace"],
-                  ["trace", "show"], ["trace", "check"], ["trace", "stats"], ["bench"],
+                  ["trace", "show"], ["trace", "check"], ["trace", "stats"],
+                  ["trace", "path"], ["trace", "blocks"], ["trace", "export"], ["bench"],
                   ["bench", "handoff"]):
         shown = command(bench, *words, "--help")
         require_equal(shown.code, 0, f"exit code of baton {' '.join(words)} --help")
@@ -39,7 +40,8 @@ def wrong_arguments(bench):
     require_refused(command(bench), USAGE, "baton COMMAND")
     require_refused(command(bench, "jump"), USAGE, "there is no command 'jump'")
     for words in (["up"], ["run"], ["status", "extra"], ["down", "extra"], ["node"], ["trace"],
-                  ["trace", "show"],
+                  ["trace", "show"], ["trace", "path"], ["trace", "path", "a", "b", "c"],
+                  ["trace", "blocks"], ["trace", "export", "a"],
                   ["up", TEACHING, "--no-such-option"], ["run", HELLO, "--prompt", "both"],
                   ["run", "--prompt", "x", "--output-tokens", "0"]):
         require_equal(command(bench, *words).code, USAGE, f"exit code of baton {' '.join(words)}")
@@ -183,7 +185,7 @@ def lost_trace(bench):
     checked = command(bench, "trace", "check", cluster.directory)
     require_equal(checked.code, 1, f"exit code of trace check ({checked.tail()})")
     require("has no trace of D3.1" in checked.out, f"the node is not named: {checked.out}")
-    for words in (["stats"], ["show", "hello"]):
+    for words in (["stats"], ["show", "hello"], ["path", "hello"], ["path"], ["blocks", "D3"]):
         require_refused(command(bench, "trace", *words, cluster.directory), 1,
                         "has no trace of D3.1")
 
@@ -195,7 +197,7 @@ def unreadable_trace(bench):
         lines = file.readlines()
         file.seek(0)
         file.writelines(lines[:1] + ["{\n"] + lines[1:])
-    for words in (["stats"], ["show", "hello"]):
+    for words in (["stats"], ["show", "hello"], ["path", "hello"]):
         shown = command(bench, "trace", *words, cluster.directory)
         require_refused(shown, 1, "unreadable: D3.1.trace.jsonl:2")
         require("hello" in shown.out or "bytes landed" in shown.out, f"nothing shown: {shown.out}")
@@ -241,7 +243,7 @@ def without_a_cluster(bench):
     require_refused(command(bench, "run", HELLO, "--dir", nothing), USAGE, nothing)
     require_refused(command(bench, "status", "--dir", nothing), USAGE, nothing)
     require_refused(command(bench, "down", "--dir", nothing), 1, nothing)
-    for words in (["check"], ["stats"], ["show", "hello"]):
+    for words in (["check"], ["stats"], ["show", "hello"], ["path"], ["blocks", "D3"]):
         require_refused(command(bench, "trace", *words, nothing), 1, nothing)
     with Cluster(bench, "gone", TEACHING) as cluster:
         pass

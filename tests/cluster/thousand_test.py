@@ -58,6 +58,7 @@ def thousand(bench):
         split = cluster.run(script, wait_s=RUN_S).require_well("a thousand, split")
         require_explained(split)
         require_clean(split, cluster)
+        cluster.require_explained()
         print(f"  {split.report['totals']['elapsed_s']:.1f} s split,"
               f" {split.report['totals']['tokens_per_s']:.0f} tokens/s")
     with Cluster(bench, "mixed", file_of("mixed", KJV, "bf16", mixed_group())) as cluster:
