@@ -162,6 +162,8 @@ void check_cluster(const cluster_config& config, json_reading& reading) {
   check_roles(config, reading);
   check_ports(config, reading);
   check_in_place(config, reading);
+  if (config.path == hand_off_path::loopback && config.transport != ucx_transport::any)
+    reading.refuse("transport", "path loopback uses none; expected any");
   if (config.tenants.empty())
     reading.refuse("tenants", "expected at least one tenant");
   if (config.peer_timeout_ms < 2 * config.heartbeat_ms)

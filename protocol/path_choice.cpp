@@ -93,7 +93,9 @@ std::string path_text(const cluster_config& config) {
   std::string text = name_of(config.path, config.transport);
   if (config.path_costs.empty())
     return text + ", as required";
-  text += config.prefer == config.path ? ", as preferred; measured: " : ", measured: ";
+  if (config.prefer && *config.prefer != config.path)
+    text += std::string(", for ") + to_string(*config.prefer) + " is preferred and cannot be taken";
+  text += config.prefer == config.path ? ", as preferred; measured: " : "; measured: ";
   std::string sep;
   for (const path_cost& cost : config.path_costs) {
     text += sep + to_text(cost);

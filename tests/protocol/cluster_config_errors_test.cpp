@@ -98,6 +98,8 @@ TEST_CASE("each mistake in the rest of a cluster file names file, field and reas
      "path: expected pull, shared_arena, in_place, loopback or measured, got \"push\""},
     {"/prefer", "pull", "prefer: expected only where path is measured; a path by name is required"},
     {"/prefer", "loopback", "prefer: expected in_place, shared_arena or pull, got \"loopback\""},
+    {"/path_costs", json::array({{{"path", "ib"}}}),
+     "path_costs[0].path: expected pull, shared_arena, in_place or loopback, got \"ib\""},
     {"/transport", "ib", "transport: expected any, cma, shared_memory or tcp, got \"ib\""},
     {"/integrity", true, "integrity: expected off, sampled or all, got true"},
     {"/kv", {{"dtype", "fp8"}}, "kv.dtype: expected f32 or bf16, got \"fp8\""},

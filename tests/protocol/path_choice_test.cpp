@@ -86,6 +86,8 @@ TEST_CASE("the resolved file says what the path was chosen by, and reads back eq
                   {pull, ucx_transport::tcp, 2'910'000'000, ""}};
   const auto again = parse_cluster(resolved(c), "cluster.json");
   REQUIRE_MESSAGE(again, again.error().text);
+  c.prefer = in_place;
+  CHECK(path_text(c).find("in_place is preferred and cannot be taken") != std::string::npos);
   CHECK(path_text(again.value())
         == "pull over tcp, as preferred; measured: in_place: because; pull over tcp 2.91 GB/s");
 }
