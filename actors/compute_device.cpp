@@ -85,8 +85,15 @@ public:
       note_progress(slices[i], e.results[i]);
   }
 
+  /// No plan of a broken group comes any more. In place its peer need not wait for the ranks that
+  /// cannot answer: this one has ended what it wrote when its own plans have.
   void on_message(const message_header&, const handle&, poison_rank& e) {
     setup_.device->poison(e.epoch.value, e.why.text);
+    if (!setup_.writes_mapped)
+      return;
+    for (const auto& [id, sequence] : sequences_)
+      ending_.insert(id);
+    say_ended_ones();
   }
 
   void on_message(const message_header&, const handle&, digest_kv& e) {

@@ -143,7 +143,9 @@ public:
   void on_message(const message_header& header, const handle&, process_died& e) {
     record_plain(header, e, {});
     send_to(setup_.own.transfer, e);
-    lose(e.node, e.life, "its process " + std::to_string(e.number) + " has died");
+    const std::string how = "its process " + std::to_string(e.number) + " has died";
+    lose(e.node, e.life, how);
+    tell_group(e.node, how, true);
   }
 
   /// Proof for whoever waits for a writer of this life that had our memory mapped.
@@ -331,9 +333,15 @@ private:
     const failure why{reason::peer_lost, name.value + ": " + how};
     if (setup_.own.router)
       send_to(setup_.own.router, node_lost{name, life, why});
+    tell_group(name, how, false);
+  }
+
+  /// Also of a rank whose loss has been told for its silence: its end is news.
+  void tell_group(const node_name& name, const std::string& how, bool dead) {
     const auto& other = expected_.at(name);
     if (setup_.own.group && other.group == node().group->name)
-      send_to(setup_.own.group, rank_lost{other.rank, why});
+      send_to(setup_.own.group,
+              rank_lost{other.rank, {reason::peer_lost, name.value + ": " + how}, dead});
   }
 
   node_status status() const {

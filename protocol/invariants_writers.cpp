@@ -82,7 +82,9 @@ void writers_tell_the_truth(const trace_world& world, const trace_step& step, ve
   if (hold == nullptr || !hold->submitted_at)
     return;
   const pool_facts* pool = world.pool_of(hold->id);
-  if (!hold->quiesced_at && pool != nullptr && !world.sections[pool->section].incomplete())
+  const bool asked_alone = pool == nullptr || world.sections[pool->section].incomplete()
+                           || world.poisoned_leaders.count(pool->section) > 0;
+  if (!hold->quiesced_at && !asked_alone) // a broken group's ranks speak for themselves
     out.add({"I3",
              "the writer of " + text(e->lane) + " says that it has stopped before the kernels of "
                + "source hold " + std::to_string(hold->id.number) + " have quiesced",

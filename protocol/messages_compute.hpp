@@ -287,15 +287,17 @@ struct kv_digested {
   }
 };
 
-/// A rank's node is gone: the whole group is one unit.
+/// A rank's node is gone: the whole group is one unit. It may be silent only, and wake again with
+/// plans that it has been given: what it had to run has ended when its process has, and not before.
 struct rank_lost {
   rank_id rank;
   failure why;
+  bool dead = false; ///< evidence: every thread of its process has ended
 
   static constexpr const char* type = "rank_lost";
   template <class S>
   static auto fields(S& s) {
-    return std::make_tuple(field("rank", s.rank), field("why", s.why));
+    return std::make_tuple(field("rank", s.rank), field("why", s.why), field("dead", s.dead));
   }
 };
 

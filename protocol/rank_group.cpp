@@ -78,10 +78,13 @@ step_result fail(ready s, const step_failed& e) {
   return poison(std::move(s.data), why);
 }
 
-/// The process is gone, and its kernels with it: every step has ended there.
-body without_rank(body data, rank_id rank) {
-  BATON_ASSERT(rank.value < data.ended_steps.size());
-  data.ended_steps[rank.value] = std::numeric_limits<std::uint64_t>::max();
+/// A process that has ended has taken its kernels with it: every step has ended there. One that is
+/// only silent has ended nothing.
+body without_rank(body data, const rank_lost& e) {
+  BATON_ASSERT(e.rank.value < data.ended_steps.size());
+  if (!e.dead)
+    return data;
+  data.ended_steps[e.rank.value] = std::numeric_limits<std::uint64_t>::max();
   return data;
 }
 
@@ -130,7 +133,7 @@ step_result step(state before, const event& event, instant) {
         return {std::move(s), std::move(effects)};
       },
       [&](ready& s, const rank_lost& e) {
-        return poison(without_rank(std::move(s.data), e.rank), e.why);
+        return poison(without_rank(std::move(s.data), e), e.why);
       },
       [&](ready&, const rank_joined&) { return same(); },
       [&](poisoned& s, const submit_prefill& e) { return turn_away(s, e, s.why); },
@@ -139,7 +142,7 @@ step_result step(state before, const event& event, instant) {
       [&](poisoned& s, const step_failed& e) { return settle(std::move(s), e); },
       [&](poisoned& s, const rank_lost& e) -> step_result {
         effects_list effects;
-        s.data = without_rank(std::move(s.data), e.rank);
+        s.data = without_rank(std::move(s.data), e);
         report_settled(s.data, effects);
         return {std::move(s), std::move(effects)};
       },

@@ -34,7 +34,8 @@ struct group_applier {
   void operator()(const step_completed& e) { ended(e.rank, e.step.value); }
   void operator()(const step_failed& e) { ended(e.rank, e.step.value); }
   void operator()(const rank_lost& e) {
-    ended(e.rank, std::numeric_limits<std::uint64_t>::max()); // its kernels have gone with it
+    if (e.dead)
+      ended(e.rank, std::numeric_limits<std::uint64_t>::max()); // its kernels have gone with it
     if (step.at("rank_group"))
       w.groups[step.key.section].lost_at = step.index;
   }

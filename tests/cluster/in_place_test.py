@@ -88,7 +88,7 @@ def cut_off(bench, name, how, then):
         try:
             then(cluster, pid, began)
         finally:
-            if how == signal.SIGSTOP:
+            if how == signal.SIGSTOP and pid in processes_of(cluster.directory):
                 os.kill(pid, signal.SIGCONT)
         cluster.finish(asker).require_well("the request whose writer was cut off")
     check = command(bench, "trace", "check", cluster.directory)
@@ -110,7 +110,10 @@ def silent(bench):
         require(freed - began > WRITER_WAIT_S, f"freed without proof, {freed - began:.1f} s later")
         require_equal(len(lines(cluster, "D.1", "pages_replaced")), 1, "replaced pages at D.1")
         require_equal(lines(cluster, "D.0", "pages_replaced"), [], "replaced pages at D.0")
+        require_equal(lines(cluster, "P.0", "sequence_quiesced"), [], "quiet while P.1 may write")
         os.kill(pid, signal.SIGCONT)  # it believes in what it wrote, and harms nobody
+        os.kill(pid, signal.SIGKILL)
+        await_line(cluster, "P.0", "sequence_quiesced")  # now it cannot run its plans any more
     cut_off(bench, "silent", signal.SIGSTOP, then)
 
 

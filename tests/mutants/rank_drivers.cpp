@@ -89,13 +89,17 @@ private:
     take(cancel_sequence{id});
   }
 
-  /// The process is gone, and what ran there with it.
+  /// The process is gone, and what ran there with it; or it is silent, and runs on.
   void lose(std::uint32_t rank) {
     if (devices_[rank].lost)
       return;
-    devices_[rank] = {true, {}};
+    const bool dead = below(2) == 0;
+    devices_[rank].lost = true;
+    if (dead)
+      devices_[rank].plans.clear();
     broken_group_ = true;
-    take(rank_lost{{static_cast<std::uint16_t>(rank)}, {reason::peer_lost, "its node is gone"}});
+    take(rank_lost{
+      {static_cast<std::uint16_t>(rank)}, {reason::peer_lost, "its node is gone"}, dead});
     if (!poisoned_ && broken_.empty())
       broken_ = "a lost rank does not poison its group";
   }

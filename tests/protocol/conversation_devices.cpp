@@ -42,7 +42,7 @@ void conversation::fail_rank(rank_id rank, bool gone) {
   if (trace_ != nullptr)
     trace_->cuts("D3." + std::to_string(rank.value));
   const failure why{reason::peer_lost, "its process is gone"};
-  tell("guard", groups_.at("D3"), rank_lost{rank, why});
+  tell("guard", groups_.at("D3"), rank_lost{rank, why, true});
   for (auto& [id, lane] : lanes_)
     if (id.destination == rank && !lane.ended) {
       lane.ended = true;

@@ -62,7 +62,7 @@ state digesting() {
   return after(ready(), {activation(first, true), ended(leader, 1, first), ended(leader, 2, first),
                          ended(other, 1, first), ended(other, 2, first)});
 }
-state poisoned() { return after(decoding(), {rank_lost{other, some_reason}}); }
+state poisoned() { return after(decoding(), {rank_lost{other, some_reason, true}}); }
 
 std::vector<labelled<rank_group::event>> every_event() {
   return {
@@ -271,17 +271,28 @@ TEST_CASE("a cancelled sequence whose digest is being made is quiesced after eve
   const state one = after(cancel.state, {kv_digested{leader, first, 5}});
   CHECK(types_of(machine::step(one, kv_digested{other, first, 3}).effects)
         == "end_sequence sequence_quiesced");
-  const auto lost = machine::step(one, rank_lost{other, some_reason});
+  const auto lost = machine::step(one, rank_lost{other, some_reason, true});
   CHECK(types_of(lost.effects) == "poison_rank end_sequence sequence_quiesced");
 }
 
 TEST_CASE("a sequence that has left and waits for one rank is quiesced when that rank is lost") {
   const auto cancel = machine::step(decoding(), cancel_sequence{first});
   const state waiting = after(cancel.state, {ended(leader, 1, first)});
-  const auto lost = machine::step(waiting, rank_lost{other, some_reason});
+  const auto lost = machine::step(waiting, rank_lost{other, some_reason, true});
   CHECK(types_of(lost.effects) == "poison_rank end_sequence sequence_quiesced");
   const auto failed = machine::step(waiting, step_failed{other, {1}, {1}, some_reason});
   CHECK(types_of(failed.effects) == "poison_rank end_sequence sequence_quiesced");
+}
+
+TEST_CASE("a rank that is only silent has ended nothing: its own word counts, or its death") {
+  const auto cancel = machine::step(decoding(), cancel_sequence{first});
+  const state waiting = after(cancel.state, {ended(leader, 1, first)});
+  const auto silent = machine::step(waiting, rank_lost{other, some_reason});
+  CHECK(types_of(silent.effects) == "poison_rank");
+  CHECK(types_of(machine::step(silent.state, ended(other, 1, first)).effects)
+        == "end_sequence sequence_quiesced");
+  CHECK(types_of(machine::step(silent.state, rank_lost{other, some_reason, true}).effects)
+        == "end_sequence sequence_quiesced");
 }
 
 TEST_CASE("a cancelled sequence is quiesced only when every rank has completed its last step") {
@@ -301,7 +312,7 @@ TEST_CASE("a failed step poisons the group, and quiescence still waits for the o
 }
 
 TEST_CASE("a prompt whose last step never completes on a rank that died is failed, not computed") {
-  const auto lost = machine::step(last_chunk(), rank_lost{other, some_reason});
+  const auto lost = machine::step(last_chunk(), rank_lost{other, some_reason, true});
   CHECK(types_of(lost.effects) == "poison_rank sequence_finished");
   const auto last = machine::step(lost.state, ended(leader, 2, first));
   CHECK(types_of(last.effects) == "sequence_quiesced");
