@@ -31,7 +31,22 @@ outcome<token_list> raw_prompt(const prompt_reader& reader, const submit_request
   return token_list{synthetic_prompt(tokens, asked.spec.sampling.seed, reader.vocab)};
 }
 
+/// A rank that meets such a value can only fail its step, and with it its group: it stops here.
+failure check(const sampling_spec& sampling) {
+  const float temperature = sampling.temperature.get();
+  const float top_p = sampling.top_p.get();
+  if (!(temperature >= 0.0F && temperature <= 100.0F)) // nor a NaN
+    return {reason::bad_input,
+            "temperature: expected 0 to 100, got " + std::to_string(temperature)};
+  if (!(top_p > 0.0F && top_p <= 1.0F))
+    return {reason::bad_input,
+            "top_p: expected more than 0 and at most 1, got " + std::to_string(top_p)};
+  return {};
+}
+
 failure check(const prompt_reader& reader, const token_list& prompt, const request_spec& spec) {
+  if (failure why = check(spec.sampling))
+    return why;
   if (prompt.ids.empty())
     return {reason::bad_input, "prompt: has no tokens"};
   if (prompt.ids.size() > limits::prompt_tokens_max)

@@ -220,6 +220,16 @@ def status_of_a_cluster(bench):
         require("does not answer" in one_less.out, f"the dead node answers: {one_less.out}")
 
 
+def temperature_that_is_no_number(bench):
+    """A rank that met one could only fail, and its group with it."""
+    with Cluster(bench, "nan", TEACHING) as cluster:
+        ended = command(bench, "run", "--prompt", "a", "--temperature", "nan", "--dir",
+                        cluster.directory)
+        require_equal(ended.code, 1, f"exit code of baton run ({ended.tail()})")
+        require("temperature: expected 0 to 100" in ended.out, f"no reason: {ended.out}")
+        cluster.run(HELLO, "--drain").require_well("a request afterwards")
+
+
 def small_benches(bench):
     once, small = ("--rounds", "1"), ("--shrink", "64")
     runs = [(name, "--path", path, *once, *small)
@@ -332,6 +342,8 @@ def cases(_bench):
     yield "a node's trace that is lost is missed", lost_trace
     yield "an unreadable line is said by every reader of traces", unreadable_trace
     yield "status shows pools, bytes and paths, and who does not answer", status_of_a_cluster
+    yield "a temperature that is no number is refused, and harms nobody", (
+        temperature_that_is_no_number)
     yield "each bench says one JSON object", small_benches
     yield "without a cluster every command says so", without_a_cluster
     yield "a run directory can be used again", started_again
