@@ -89,7 +89,8 @@ def owners(bench):
         one = answer(bench, "blocks", "D3:0", directory)
         require("live" in one and "quarantined" in one and "hello" in one, f"blocks D3:0:\n{one}")
         strips = answer(bench, "blocks", "D3", directory).splitlines()
-        require("-" in strips[3] and "#" in strips[3] and "~" in strips[3], f"no strip: {strips}")
+        # A quarantine of microseconds is nobody's longest state in a column of milliseconds.
+        require("-" in strips[3] and "#" in strips[3], f"no strip: {strips}")
         require(strips[-1].split()[0].endswith("-511"), f"the last row: {strips[-1]}")
 
 
