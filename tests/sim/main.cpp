@@ -187,7 +187,11 @@ int main(int argc, char** argv) {
                  "write the replayed or failing run here as the trace that `baton trace` reads; "
                  "a failing seed's goes beside its tape otherwise");
   app.add_flag("--list", a.list, "name the frames and worlds");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   if (a.list)
     return list();
   if (!a.replay_file.empty())
